@@ -1,0 +1,33 @@
+"""InnerView's core: sequence models from RNN to T5, with everything inside them observable.
+
+>>> import core
+>>> model = core.build("gpt", n_layers=2, n_heads=4, d_model=64, vocab_size=100)
+>>> with core.capture(model, "*.weights") as tape:
+...     out = model(ids)
+>>> tape["blocks.0.attn.weights"]  # (batch, head, query, key)
+"""
+
+from core import edits
+from core.config import Config
+from core.layers.masks import InputError
+from core.models import build, configure, models
+from core.options import ConfigError, Option, Text
+from core.presets import PRESETS
+from core.tape import Tape, TapError, capture, edit
+
+__all__ = [
+    "PRESETS",
+    "Config",
+    "ConfigError",
+    "InputError",
+    "Option",
+    "TapError",
+    "Tape",
+    "Text",
+    "build",
+    "capture",
+    "configure",
+    "edit",
+    "edits",
+    "models",
+]

@@ -1,0 +1,248 @@
+"""One frozen configuration per family: which options it has, their defaults, and which combinations cannot be."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar
+
+from core.catalogue import RNN_ACTIVATION, SEQ2SEQ_ATTENTION, option
+from core.options import ConfigError, Option, Text
+
+ENCODER_HEADS = ("mlm", "classifier", "tagger", "crf", "pointer", "qa")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    family: ClassVar[str]
+    vocab_size: int = option("vocab_size", 100)
+    n_layers: int = option("n_layers", 2)
+    max_len: int = option("max_len", 4096)
+    dropout: float = option("dropout", 0.0)
+
+    def __post_init__(self):
+        for known in self.options():
+            known.check(getattr(self, known.name))
+        self.check()
+
+    def check(self) -> None:
+        """Refuse combinations of options that cannot work together."""
+
+    @classmethod
+    def options(cls) -> list[Option]:
+        return [field.metadata["option"] for field in fields(cls)]
+
+    @classmethod
+    def make(cls, **values: Any) -> Config:
+        """As the constructor, but an unknown option is a `ConfigError` too."""
+        known = [o.name for o in cls.options()]
+        for name, value in values.items():
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+                hint_en, hint_zh = (f" Did you mean {close[0]}?", f"您是指 {close[0]} 吗？") if close else ("", "")
+                raise ConfigError(
+                    name,
+                    value,
+                    Text(f"{cls.family} has no such option.", f"{cls.family} 没有这个选项。"),
+                    Text(f"It has: {', '.join(known)}.{hint_en}", f"可用选项：{', '.join(known)}。{hint_zh}"),
+                )
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"family": self.family, **asdict(self)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecurrentConfig(Config):
+    d_embed: int = option("d_embed", 64)
+    d_hidden: int = option("d_hidden", 128)
+    n_layers: int = option("n_layers", 1)
+    bidirectional: bool = option("bidirectional", False)
+    engine: str = option("engine", "fused")
+    head: str = option("head", "classifier", only=("classifier", "tagger", "lm", "crf", "pointer", "qa"))
+    n_labels: int = option("n_labels", 2)
+
+    def check(self) -> None:
+        if self.head == "lm" and self.bidirectional:
+            raise ConfigError(
+                "bidirectional", True,
+                Text("read backwards, a language model has already seen the next token.", "反向读取时，语言模型已经看到了下一个符号。"),
+                Text("Use bidirectional=False, or head='tagger'.", "请用 bidirectional=False，或 head='tagger'。"),
+            )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class RnnConfig(RecurrentConfig):
+    family: ClassVar[str] = "rnn"
+    activation: str = option(RNN_ACTIVATION, "tanh")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GruConfig(RecurrentConfig):
+    family: ClassVar[str] = "gru"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LstmConfig(RecurrentConfig):
+    family: ClassVar[str] = "lstm"
+    forget_bias: float = option("forget_bias", 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seq2SeqConfig(Config):
+    family: ClassVar[str] = "seq2seq"
+    cell: str = option("cell", "gru")
+    attention: str = option(SEQ2SEQ_ATTENTION, "bahdanau")
+    d_embed: int = option("d_embed", 64)
+    d_hidden: int = option("d_hidden", 128)
+    n_layers: int = option("n_layers", 1)
+    bidirectional: bool = option("bidirectional", True)
+    engine: str = option("engine", "fused")
+
+    def check(self) -> None:
+        if self.bidirectional and self.d_hidden % 2:
+            raise ConfigError(
+                "d_hidden", self.d_hidden,
+                Text("a bidirectional encoder gives half of the units to each direction.", "双向编码器把单元平分给两个方向。"),
+                Text(f"Use an even number, for example {self.d_hidden + 1}.", f"请用偶数，例如 {self.d_hidden + 1}。"),
+            )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig(Config):
+    """The options all transformer families share; by itself, the encoder–decoder."""
+
+    family: ClassVar[str] = "transformer"
+    embedding_scaled: ClassVar[bool] = True  # embeddings × √d_model
+    attention_scaled: ClassVar[bool] = True  # scores / √d_head
+    d_model: int = option("d_model", 128)
+    n_heads: int = option("n_heads", 4)
+    n_kv_heads: int | None = option("n_kv_heads", None)
+    d_head: int | None = option("d_head", None)
+    d_ff: int | None = option("d_ff", None)
+    max_len: int = option("max_len", 512)
+    position: str = option("position", "sinusoidal")
+    n_buckets: int = option("n_buckets", 32)
+    max_distance: int = option("max_distance", 128)
+    norm: str = option("norm", "layernorm")
+    norm_placement: str = option("norm_placement", "post")
+    norm_eps: float = option("norm_eps", 1e-5)
+    n_conditions: int = option("n_conditions", 2)
+    activation: str = option("activation", "relu")
+    attention: str = option("attention", "full")
+    window: int = option("window", 64)
+    bias: bool = option("bias", True)
+    tie_embeddings: bool = option("tie_embeddings", False)
+    checkpointing: bool = option("checkpointing", False)
+
+    @property
+    def kv_heads(self) -> int:
+        return self.n_kv_heads or self.n_heads
+
+    @property
+    def head_width(self) -> int:
+        return self.d_head or self.d_model // self.n_heads
+
+    @property
+    def ff_width(self) -> int:
+        return self.d_ff or 4 * self.d_model
+
+    def check(self) -> None:
+        if self.d_head is None and self.d_model % self.n_heads:
+            widths = [h for h in range(1, self.d_model + 1) if self.d_model % h == 0]
+            nearest = min(widths, key=lambda h: abs(h - self.n_heads))
+            raise ConfigError(
+                "n_heads", self.n_heads,
+                Text(f"d_model = {self.d_model} cannot be split into {self.n_heads} equal heads.", f"d_model = {self.d_model} 不能等分为 {self.n_heads} 个头。"),
+                Text(f"Use n_heads = {nearest}, or set d_head.", f"请用 n_heads = {nearest}，或设置 d_head。"),
+            )  # fmt: skip
+        if self.n_heads % self.kv_heads:
+            fitting = ", ".join(str(h) for h in range(1, self.n_heads + 1) if self.n_heads % h == 0)
+            raise ConfigError(
+                "n_kv_heads", self.n_kv_heads,
+                Text(f"{self.n_heads} query heads cannot share {self.n_kv_heads} key-value heads evenly.", f"{self.n_heads} 个查询头无法平均共享 {self.n_kv_heads} 个键值头。"),
+                Text(f"Use one of: {fitting}.", f"可用：{fitting}。"),
+            )  # fmt: skip
+        if self.position == "rope" and self.head_width % 2:
+            raise ConfigError(
+                "position", "rope",
+                Text(f"RoPE turns pairs of numbers, but a head is {self.head_width} wide.", f"RoPE 旋转成对的数，而每个头宽 {self.head_width}。"),
+                Text(f"Use an even head width, for example d_head = {self.head_width + 1}.", f"请用偶数头宽，例如 d_head = {self.head_width + 1}。"),
+            )  # fmt: skip
+        if self.position == "sinusoidal" and self.d_model % 2:
+            raise ConfigError(
+                "position", "sinusoidal",
+                Text(f"sines and cosines come in pairs, but d_model = {self.d_model} is odd.", f"正弦与余弦成对出现，而 d_model = {self.d_model} 是奇数。"),
+                Text(f"Use d_model = {self.d_model + 1}.", f"请用 d_model = {self.d_model + 1}。"),
+            )  # fmt: skip
+        if self.position == "t5" and (self.n_buckets % 4 or self.max_distance <= self.n_buckets // 2):
+            raise ConfigError(
+                "n_buckets", self.n_buckets,
+                Text(f"T5 splits buckets by direction and by near and far (below max_distance = {self.max_distance}).", f"T5 按方向和远近（小于 max_distance = {self.max_distance}）划分桶。"),
+                Text("Use a multiple of 4 that is less than twice max_distance, for example 32 with 128.", "请用小于 max_distance 两倍的 4 的倍数，例如 32 配 128。"),
+            )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderDecoderConfig(TransformerConfig):
+    n_decoder_layers: int | None = option("n_decoder_layers", None)
+    cross_position: bool = option("cross_position", True)
+    downsample: int = option("downsample", 1)
+
+    @property
+    def decoder_layers(self) -> int:
+        return self.n_decoder_layers or self.n_layers
+
+
+@dataclass(frozen=True, kw_only=True)
+class BertConfig(TransformerConfig):
+    family: ClassVar[str] = "bert"
+    embedding_scaled: ClassVar[bool] = False
+    position: str = option("position", "learned")
+    activation: str = option("activation", "gelu")
+    norm_eps: float = option("norm_eps", 1e-12)
+    tie_embeddings: bool = option("tie_embeddings", True)
+    n_segments: int = option("n_segments", 2)
+    head: str = option("head", "mlm", only=ENCODER_HEADS)
+    n_labels: int = option("n_labels", 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoformerConfig(BertConfig):
+    family: ClassVar[str] = "roformer"
+    position: str = option("position", "rope")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GptConfig(TransformerConfig):
+    family: ClassVar[str] = "gpt"
+    embedding_scaled: ClassVar[bool] = False
+    position: str = option("position", "learned")
+    activation: str = option("activation", "gelu-tanh")
+    norm_placement: str = option("norm_placement", "pre")
+    tie_embeddings: bool = option("tie_embeddings", True)
+    causal: bool = option("causal", True)
+    head: str = option("head", "lm", only=("lm", "classifier", "tagger", "crf", "pointer", "qa"))
+    n_labels: int = option("n_labels", 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class T5Config(EncoderDecoderConfig):
+    family: ClassVar[str] = "t5"
+    embedding_scaled: ClassVar[bool] = False
+    attention_scaled: ClassVar[bool] = False  # folded into the initial weights of the queries
+    position: str = option("position", "t5")
+    norm: str = option("norm", "rmsnorm")
+    norm_placement: str = option("norm_placement", "pre")
+    norm_eps: float = option("norm_eps", 1e-6)
+    bias: bool = option("bias", False)
+    tie_embeddings: bool = option("tie_embeddings", True)
+    cross_position: bool = option("cross_position", False)
+
+
+CONFIGS: dict[str, type[Config]] = {
+    config.family: config
+    for config in [
+        RnnConfig, GruConfig, LstmConfig, Seq2SeqConfig, EncoderDecoderConfig, BertConfig, RoformerConfig, GptConfig, T5Config,
+    ]
+}  # fmt: skip

@@ -1,0 +1,112 @@
+"""Ready-made edits for `core.edit`: small objects that map a tensor to its replacement.
+
+Heads are dimension 1 of (batch, head, query, ...) tensors, units the last dimension of any tensor. Recurrent
+points are edited step by step, without their time dimension; `at(steps, edit)` limits any edit to some steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.tape import Edit, TapError
+
+
+def zero_heads(*heads: int) -> Edit:
+    """Knock heads out: put on `attn.context`, the rest of the model runs as if they had said nothing."""
+    return _on_heads(heads, torch.zeros_like)
+
+
+def uniform_heads(*heads: int) -> Edit:
+    """Put on `attn.weights`: these heads look at everything they may see, equally."""
+
+    def spread(weights: Tensor) -> Tensor:
+        allowed = (weights > 0).to(weights.dtype)
+        return allowed / allowed.sum(-1, keepdim=True).clamp(min=1)
+
+    return _on_heads(heads, spread)
+
+
+def zero_units(*units: int) -> Edit:
+    return set_units(0.0, *units)
+
+
+def set_units(value: float, *units: int) -> Edit:
+    """Hold units at a value, for example a forget gate at 1."""
+
+    def edit(tensor: Tensor) -> Tensor:
+        chosen = _chosen(units, tensor.shape[-1], "unit", tensor.device)
+        return torch.where(chosen, torch.full_like(tensor, value), tensor)
+
+    return edit
+
+
+def set_to(value: float) -> Edit:
+    return lambda tensor: torch.full_like(tensor, value)
+
+
+def scale(factor: float) -> Edit:
+    return lambda tensor: tensor * factor
+
+
+def add(vector: Tensor) -> Edit:
+    """Add a vector (steering); it must broadcast to the tensor."""
+    return lambda tensor: tensor + vector.to(tensor)
+
+
+def patch(source: Tensor) -> Edit:
+    """Replace by a tensor captured in another run (activation patching)."""
+    return _Patch(source)
+
+
+def at(steps: int | Iterable[int], edit: Edit) -> Edit:
+    """Apply an edit at some time steps only (the query, for attention)."""
+    return _At(frozenset([steps] if isinstance(steps, int) else steps), edit)
+
+
+@dataclass(frozen=True)
+class _Patch:
+    source: Tensor  # as it lies on the tape, time included
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        return self.source.to(tensor).expand_as(tensor)
+
+    def at_step(self, tensor: Tensor, time: int) -> Tensor:
+        return self.source.select(-2, time).to(tensor).expand_as(tensor)
+
+
+@dataclass(frozen=True)
+class _At:
+    steps: frozenset[int]
+    edit: Edit
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        chosen = _chosen(self.steps, tensor.shape[-2], "step", tensor.device)  # time is the last but one, always
+        return torch.where(chosen[:, None], self.edit(tensor), tensor)
+
+    def at_step(self, tensor: Tensor, time: int) -> Tensor:
+        if time not in self.steps:
+            return tensor
+        inner = getattr(self.edit, "at_step", None)
+        return inner(tensor, time) if inner else self.edit(tensor)
+
+
+def _on_heads(heads: Iterable[int], change: Callable[[Tensor], Tensor]) -> Edit:
+    def edit(tensor: Tensor) -> Tensor:
+        chosen = _chosen(heads, tensor.shape[1], "head", tensor.device)
+        return torch.where(chosen.view(-1, *[1] * (tensor.dim() - 2)), change(tensor), tensor)
+
+    return edit
+
+
+def _chosen(indices: Iterable[int], size: int, what: str, device: torch.device) -> Tensor:
+    """A boolean vector with the chosen indices on."""
+    outside = [i for i in indices if not 0 <= i < size]
+    if outside:
+        raise TapError(f"There is no {what} {outside[0]}: they are numbered 0 to {size - 1}.")
+    chosen = torch.zeros(size, dtype=torch.bool, device=device)
+    chosen[list(indices)] = True
+    return chosen

@@ -1,0 +1,69 @@
+"""Attention between two recurrent networks: a decoder's state asks which source steps matter now.
+
+    weights = softmax(score(query, keys))      context = Σ weights · keys
+
+One head; scores and weights are (batch, 1, query, key), as everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from core.layers.attention import masked_softmax
+
+See = Callable[[str, Tensor], Tensor]
+
+
+class Alignment(nn.Module):
+    """Dot (Luong et al. 2015): query · key. Subclasses change `prepare`, done once per source, and `score`."""
+
+    def __init__(self, d_hidden: int):
+        super().__init__()
+
+    def prepare(self, keys: Tensor) -> Tensor:
+        return keys
+
+    def score(self, query: Tensor, prepared: Tensor) -> Tensor:
+        """query (batch, query, unit), prepared keys (batch, key, unit) → (batch, query, key)"""
+        return query @ prepared.transpose(-2, -1)
+
+    def forward(self, query: Tensor, keys: Tensor, prepared: Tensor, mask: Tensor | None, see: See) -> Tensor:
+        """(batch, query, unit): for each query, the mixture of the source it asked for"""
+        scores = see("scores", self.score(query, prepared)[:, None])
+        weights = see("weights", masked_softmax(scores, mask))
+        return see("context", weights @ keys[:, None])[:, 0]
+
+
+class GeneralAlignment(Alignment):
+    """query · W · key (Luong et al. 2015)"""
+
+    def __init__(self, d_hidden: int):
+        super().__init__(d_hidden)
+        self.key_proj = nn.Linear(d_hidden, d_hidden, bias=False)
+
+    def prepare(self, keys: Tensor) -> Tensor:
+        return self.key_proj(keys)
+
+
+class AdditiveAlignment(GeneralAlignment):
+    """v · tanh(W_q query + W_k key) (Bahdanau et al. 2015); Luong's concat, W [query; key], is the same sum."""
+
+    def __init__(self, d_hidden: int):
+        super().__init__(d_hidden)
+        self.query_proj = nn.Linear(d_hidden, d_hidden, bias=False)
+        self.v = nn.Linear(d_hidden, 1, bias=False)
+
+    def score(self, query: Tensor, prepared: Tensor) -> Tensor:
+        mixed = torch.tanh(self.query_proj(query)[:, :, None] + prepared[:, None])  # (batch, query, key, unit)
+        return self.v(mixed).squeeze(-1)
+
+
+ALIGNMENTS: dict[str, type[Alignment]] = {
+    "bahdanau": AdditiveAlignment,
+    "luong-dot": Alignment,
+    "luong-general": GeneralAlignment,
+    "luong-concat": AdditiveAlignment,
+}

@@ -1,0 +1,57 @@
+"""Linear-chain conditional random field: scores whole tag paths instead of single tags.
+
+    score(y) = start[y_1] + Σ emission_t[y_t] + Σ transition[y_t−1, y_t] + end[y_n]
+    log p(y) = score(y) − log Σ_y' exp score(y')        (Lafferty et al. 2001)
+
+Emissions are (batch, time, tag), tags and mask (batch, time); a sequence's valid steps come first.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class Crf(nn.Module):
+    def __init__(self, n_tags: int):
+        super().__init__()
+        self.start = nn.Parameter(torch.empty(n_tags).uniform_(-0.1, 0.1))
+        self.end = nn.Parameter(torch.empty(n_tags).uniform_(-0.1, 0.1))
+        self.transition = nn.Parameter(torch.empty(n_tags, n_tags).uniform_(-0.1, 0.1))  # (from, to)
+
+    def log_likelihood(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
+        """(batch,): log p(tags | emissions)"""
+        return self.path_score(emissions, tags, mask) - self.log_partition(emissions, mask)
+
+    def path_score(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
+        """(batch,): the score of one path"""
+        tags = tags.masked_fill(~mask, 0)
+        emitted = emissions.gather(-1, tags[..., None]).squeeze(-1)  # (batch, time)
+        moved = self.transition[tags[:, :-1], tags[:, 1:]]  # (batch, time − 1)
+        last = tags.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(1)
+        return self.start[tags[:, 0]] + (emitted * mask).sum(1) + (moved * mask[:, 1:]).sum(1) + self.end[last]
+
+    def log_partition(self, emissions: Tensor, mask: Tensor) -> Tensor:
+        """(batch,): log Σ exp score over all paths, by the forward recursion"""
+        alpha = self.start + emissions[:, 0]  # (batch, tag): all paths that end here
+        for t in range(1, emissions.shape[1]):
+            longer = torch.logsumexp(alpha[:, :, None] + self.transition, dim=1) + emissions[:, t]
+            alpha = torch.where(mask[:, t, None], longer, alpha)
+        return torch.logsumexp(alpha + self.end, dim=-1)
+
+    @torch.no_grad()
+    def decode(self, emissions: Tensor, mask: Tensor) -> list[list[int]]:
+        """The best path of each sequence (Viterbi)."""
+        best = self.start + emissions[:, 0]  # (batch, tag): the best path that ends here
+        came_from = []  # per step (batch, tag)
+        for t in range(1, emissions.shape[1]):
+            longer, origin = (best[:, :, None] + self.transition).max(dim=1)
+            best = torch.where(mask[:, t, None], longer + emissions[:, t], best)
+            came_from.append(origin)
+        paths = []
+        for row, length in enumerate(mask.sum(1).tolist()):
+            path = [int((best[row] + self.end).argmax())]
+            for origin in reversed(came_from[: length - 1]):
+                path.append(int(origin[row, path[-1]]))
+            paths.append(path[::-1])
+        return paths

@@ -1,0 +1,136 @@
+"""Position schemes: how a model knows where a token stands.
+
+Two of them are added to the embedding (`Sinusoidal`, `Learned`). The others act inside attention: `Rotary` turns
+queries and keys, `Alibi` and `T5Bias` add to the scores. Tables that are not learned are buffers.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from core.config import TransformerConfig
+
+
+class Sinusoidal(nn.Module):
+    """sin(p / 10000^(2i/d)) and cos of the same, side by side (Vaswani et al. 2017, §3.5)."""
+
+    def __init__(self, max_len: int, d_model: int):
+        super().__init__()
+        angles = _angles(max_len, d_model)
+        table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+        self.register_buffer("table", table, persistent=False)  # (position, d_model)
+
+    def forward(self, positions: Tensor) -> Tensor:
+        return self.table[positions]  # (time, d_model)
+
+
+class Learned(nn.Embedding):
+    """One trained vector per position."""
+
+
+class Relative(nn.Module):
+    """What a scheme inside attention may do; by itself it does nothing."""
+
+    def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
+        """(batch, head, time, d_head) → the same, turned."""
+        return x
+
+    def bias(self, queries: Tensor, keys: Tensor) -> Tensor | None:
+        """Positions of queries and keys → (head, query, key), added to the scores."""
+        return None
+
+
+class Rotary(Relative):
+    """RoPE: the pair (x_2i, x_2i+1) turns by p / 10000^(2i/d), so that q·k depends on the offset only.
+
+    Su et al. 2021, arxiv.org/abs/2104.09864
+    """
+
+    def __init__(self, max_len: int, d_head: int):
+        super().__init__()
+        angles = _angles(max_len, d_head)
+        self.register_buffer("cos", angles.cos(), persistent=False)  # (position, d_head / 2)
+        self.register_buffer("sin", angles.sin(), persistent=False)
+
+    def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
+        cos, sin = self.cos[positions], self.sin[positions]
+        even, odd = x[..., 0::2], x[..., 1::2]
+        return torch.stack([even * cos - odd * sin, odd * cos + even * sin], dim=-1).flatten(-2)
+
+
+class Alibi(Relative):
+    """−slope · distance, one slope per head (Press et al. 2022, arxiv.org/abs/2108.12409)."""
+
+    def __init__(self, n_heads: int):
+        super().__init__()
+        self.register_buffer("slopes", torch.tensor(alibi_slopes(n_heads)), persistent=False)
+
+    def bias(self, queries: Tensor, keys: Tensor) -> Tensor:
+        distance = (queries[:, None] - keys).abs()
+        return -self.slopes[:, None, None] * distance
+
+
+class T5Bias(Relative):
+    """A trained number per head and class of offset (Raffel et al. 2020, arxiv.org/abs/1910.10683).
+
+    Half of the classes are single offsets; the other half grow logarithmically up to `max_distance`.
+    """
+
+    def __init__(self, n_heads: int, n_buckets: int, max_distance: int, two_sided: bool):
+        super().__init__()
+        self.n_buckets, self.max_distance, self.two_sided = n_buckets, max_distance, two_sided
+        self.table = nn.Embedding(n_buckets, n_heads)
+
+    def bias(self, queries: Tensor, keys: Tensor) -> Tensor:
+        buckets = t5_bucket(keys - queries[:, None], self.n_buckets, self.max_distance, self.two_sided)
+        return self.table(buckets).permute(2, 0, 1)
+
+
+def alibi_slopes(n_heads: int) -> list[float]:
+    """2^(−8/n), 2^(−16/n), …; for n not a power of two, the gaps are filled from the next power's slopes."""
+    power = 2 ** math.floor(math.log2(n_heads))
+    slopes = [2 ** (-8 * (i + 1) / power) for i in range(power)]
+    between = [2 ** (-4 * (i + 1) / power) for i in range(0, 2 * (n_heads - power), 2)]
+    return slopes + between
+
+
+def t5_bucket(offset: Tensor, n_buckets: int, max_distance: int, two_sided: bool) -> Tensor:
+    """The class of an offset key − query. One-sided: the future counts as distance 0."""
+    side = torch.zeros_like(offset)
+    if two_sided:
+        n_buckets //= 2
+        side = (offset > 0) * n_buckets
+        distance = offset.abs()
+    else:
+        distance = (-offset).clamp(min=0)
+    exact = n_buckets // 2
+    growth = torch.log(distance.clamp(min=1).float() / exact) / math.log(max_distance / exact)
+    far = (exact + (growth * (n_buckets - exact)).long()).clamp(max=n_buckets - 1)
+    return side + torch.where(distance < exact, distance, far)
+
+
+def added_position(config: TransformerConfig) -> nn.Module | None:
+    if config.position == "sinusoidal":
+        return Sinusoidal(config.max_len, config.d_model)
+    if config.position == "learned":
+        return Learned(config.max_len, config.d_model)
+    return None
+
+
+def relative_position(config: TransformerConfig, two_sided: bool) -> Relative:
+    if config.position == "rope":
+        return Rotary(config.max_len, config.head_width)
+    if config.position == "alibi":
+        return Alibi(config.n_heads)
+    if config.position == "t5":
+        return T5Bias(config.n_heads, config.n_buckets, config.max_distance, two_sided)
+    return Relative()
+
+
+def _angles(max_len: int, width: int) -> Tensor:
+    """(position, width / 2): p / 10000^(2i / width)"""
+    frequency = 10_000 ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+    return (torch.arange(max_len, dtype=torch.float64)[:, None] * frequency).float()

@@ -1,0 +1,73 @@
+"""The families of models, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from core.config import CONFIGS, Config
+from core.models.bert import Bert
+from core.models.gpt import Gpt
+from core.models.gru import Gru
+from core.models.lstm import Lstm
+from core.models.output import Output
+from core.models.rnn import Rnn
+from core.models.roformer import Roformer
+from core.models.seq2seq import Seq2Seq
+from core.models.t5 import T5
+from core.models.transformer import Transformer
+from core.options import ConfigError, Text
+from core.presets import PRESETS
+
+FAMILIES: dict[str, type[nn.Module]] = {
+    "rnn": Rnn,
+    "gru": Gru,
+    "lstm": Lstm,
+    "seq2seq": Seq2Seq,
+    "transformer": Transformer,
+    "bert": Bert,
+    "roformer": Roformer,
+    "gpt": Gpt,
+    "t5": T5,
+}
+
+
+def models() -> list[str]:
+    """The names `build` knows, in the order of their invention."""
+    return list(FAMILIES)
+
+
+def configure(name: str, **options: Any) -> Config:
+    """The checked configuration of a family or a preset, with some options changed."""
+    if name in PRESETS:
+        preset = PRESETS[name]
+        return configure(preset.family, **{**preset.options, **options})
+    if name not in FAMILIES:
+        known = ", ".join([*FAMILIES, *PRESETS])
+        raise ConfigError(
+            "name",
+            name,
+            Text("there is no such model.", "没有这个模型。"),
+            Text(f"Choose one of: {known}.", f"请选择其一：{known}。"),
+        )
+    return CONFIGS[name].make(**options)
+
+
+def build(name: str | Config, *, device: str | torch.device | None = None, **options: Any) -> nn.Module:
+    """A new model of a family (`"gpt"`), a preset (`"bert-base"`) or a configuration.
+
+    On `device="meta"` nothing is allocated: a model of any size can be looked at.
+    """
+    config = name if isinstance(name, Config) else configure(name, **options)
+    with torch.device(device or "cpu"):
+        return FAMILIES[config.family](config)
+
+
+def takes_two(model: nn.Module) -> bool:
+    """Does it read a source and a target, or one sequence?"""
+    return hasattr(model, "encode")
+
+
+__all__ = ["FAMILIES", "Output", "build", "configure", "models", "takes_two"]

@@ -1,0 +1,46 @@
+"""BERT: a stack that looks both ways, filling in masked tokens and judging whether two sentences follow."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from core.config import BertConfig
+from core.layers import initialise
+from core.layers.heads import MaskedTokenHead, make_head
+from core.layers.masks import check_lengths
+from core.layers.stack import Stack
+from core.models.output import Output
+from core.tape import tap
+
+
+class Bert(Stack):
+    """Devlin et al. 2019. The pooler reads the first token, [CLS]."""
+
+    def __init__(self, config: BertConfig):
+        super().__init__(config, n_segments=config.n_segments, embedding_norm=True)
+        self.pooler = nn.Linear(config.d_model, config.d_model)
+        if config.head == "mlm":
+            self.head = MaskedTokenHead(config.d_model, config.vocab_size, config.norm_eps)
+            self.next_sentence = nn.Linear(config.d_model, 2)
+        else:
+            self.head = make_head(config.head, config.d_model, config.n_labels, config.max_len, config.dropout)
+            self.next_sentence = None
+        initialise.normal(self)
+        if config.head == "mlm" and config.tie_embeddings:
+            self.head.proj.weight = self.token_embedding.weight
+
+    def forward(
+        self,
+        ids: Tensor,
+        lengths: Tensor | None = None,
+        segments: Tensor | None = None,
+        condition: Tensor | None = None,
+    ) -> Output:
+        lengths = check_lengths(lengths, ids)
+        hidden = self.hidden_states(ids, lengths, segments=segments, condition=condition)
+        pooled = tap(self, "pooled", self.pooler(hidden[:, 0]).tanh())  # (batch, d_model)
+        logits = tap(self, "logits", self.head(hidden, pooled, lengths))
+        next_sentence = None
+        if self.next_sentence is not None:
+            next_sentence = tap(self, "next_sentence", self.next_sentence(pooled))
+        return Output(logits=logits, hidden=hidden, pooled=pooled, next_sentence=next_sentence)

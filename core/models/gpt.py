@@ -1,0 +1,35 @@
+"""GPT: a stack that may not look ahead, predicting the next token."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from core.config import GptConfig
+from core.layers import initialise
+from core.layers.heads import TokenHead, make_head
+from core.layers.masks import check_lengths, last_valid
+from core.layers.stack import Stack
+from core.models.output import Output
+from core.tape import tap
+
+
+class Gpt(Stack):
+    """Radford et al. 2019. As a classifier it answers from the last token, the only one that saw everything."""
+
+    def __init__(self, config: GptConfig):
+        super().__init__(config, causal=config.causal)
+        if config.head == "lm":
+            self.head = TokenHead(config.d_model, config.vocab_size, bias=False)
+        else:
+            self.head = make_head(config.head, config.d_model, config.n_labels, config.max_len, config.dropout)
+        initialise.normal(self)
+        initialise.shrink_residuals(self, config.n_layers)
+        if config.head == "lm" and config.tie_embeddings:
+            self.head.proj.weight = self.token_embedding.weight
+
+    def forward(self, ids: Tensor, lengths: Tensor | None = None, condition: Tensor | None = None) -> Output:
+        lengths = check_lengths(lengths, ids)
+        hidden = self.hidden_states(ids, lengths, condition=condition)
+        pooled = last_valid(hidden, lengths)
+        logits = tap(self, "logits", self.head(hidden, pooled, lengths))
+        return Output(logits=logits, hidden=hidden, pooled=pooled)

@@ -1,0 +1,45 @@
+"""What RNN, GRU and LSTM have in common: ids → embedding → recurrent layers → head."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from core.config import RecurrentConfig
+from core.layers.heads import TokenHead, make_head
+from core.layers.masks import check_ids, check_lengths
+from core.layers.recurrent import Recurrent
+from core.models.output import Output
+from core.tape import tap
+
+PAD = 0
+
+
+class RecurrentModel(Recurrent):
+    """Many-to-one (classifier: the last valid states, both directions) or many-to-many (one answer per step)."""
+
+    def __init__(self, config: RecurrentConfig, **cell_options: str):
+        super().__init__(
+            config.family,
+            config.d_embed,
+            config.d_hidden,
+            config.n_layers,
+            bidirectional=config.bidirectional,
+            dropout=config.dropout,
+            engine=config.engine,
+            **cell_options,
+        )
+        self.config = config
+        self.token_embedding = nn.Embedding(config.vocab_size, config.d_embed, padding_idx=PAD)
+        if config.head == "lm":
+            self.head = TokenHead(self.d_out, config.vocab_size)
+        else:
+            self.head = make_head(config.head, self.d_out, config.n_labels, config.max_len, config.dropout)
+
+    def forward(self, ids: Tensor, lengths: Tensor | None = None) -> Output:
+        check_ids(ids, self.config.vocab_size, self.config.max_len)
+        lengths = check_lengths(lengths, ids)
+        x = tap(self, "embed", self.token_embedding(ids))  # (batch, time, d_embed)
+        hidden, states = self.run(self.dropout(x), lengths)
+        pooled = states[-1][0]  # (batch, directions · unit)
+        logits = tap(self, "logits", self.head(hidden, pooled, lengths))
+        return Output(logits=logits, hidden=hidden, pooled=pooled)

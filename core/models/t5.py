@@ -1,0 +1,27 @@
+"""T5: an encoder–decoder without biases whose positions are a trained bias on the scores."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from core.layers import initialise
+from core.layers.heads import TokenHead
+from core.models.transformer import Transformer
+
+
+class T5(Transformer):
+    """Raffel et al. 2020. Source and target always share their embedding; `tie_embeddings` adds the output."""
+
+    def make_head(self) -> TokenHead:
+        tied = self.config.tie_embeddings
+        scale = self.config.d_model**-0.5 if tied else 1.0
+        return TokenHead(self.config.d_model, self.config.vocab_size, bias=False, scale=scale)
+
+    def initialise(self) -> None:
+        initialise.t5(self, self.config.d_model)
+        nn.init.normal_(self.encoder.token_embedding.weight)
+        nn.init.normal_(self.head.proj.weight)
+
+    def tie(self) -> None:
+        super().tie()
+        self.decoder.token_embedding.weight = self.encoder.token_embedding.weight

@@ -1,0 +1,81 @@
+"""The encoder–decoder Transformer.
+
+src → encoder → memory ↘
+tgt → decoder (cross-attention to memory) → logits of the next target token
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from core.config import EncoderDecoderConfig
+from core.layers import initialise
+from core.layers.heads import TokenHead
+from core.layers.masks import check_lengths, valid_mask
+from core.layers.stack import Memory, Stack
+from core.models.output import Output
+from core.tape import tap
+
+
+class Transformer(nn.Module):
+    """Vaswani et al. 2017. `tgt` is the decoder's input: the target behind a start token (teacher forcing)."""
+
+    def __init__(self, config: EncoderDecoderConfig):
+        super().__init__()
+        self.config = config
+        self.encoder = Stack(config)
+        self.decoder = Stack(config, n_layers=config.decoder_layers, causal=True, cross=True)
+        self.head = self.make_head()
+        self.initialise()
+        self.tie()
+
+    def make_head(self) -> TokenHead:
+        return TokenHead(self.config.d_model, self.config.vocab_size)
+
+    def initialise(self) -> None:
+        initialise.xavier(self, self.config.d_model)
+
+    def tie(self) -> None:
+        """One table for source, target and output."""
+        if self.config.tie_embeddings:
+            self.decoder.token_embedding.weight = self.encoder.token_embedding.weight
+            self.head.proj.weight = self.encoder.token_embedding.weight
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_lengths: Tensor | None = None,
+        tgt_lengths: Tensor | None = None,
+        condition: Tensor | None = None,
+    ) -> Output:
+        memory = self.encode(src, src_lengths, condition)
+        return self.decode(tgt, memory, tgt_lengths, condition)
+
+    def encode(self, src: Tensor, lengths: Tensor | None = None, condition: Tensor | None = None) -> Memory:
+        lengths = check_lengths(lengths, src)
+        hidden = self.encoder.hidden_states(src, lengths, condition=condition)
+        positions = torch.arange(src.shape[1], device=src.device)
+        memory = Memory(hidden, lengths, positions)
+        return memory if self.config.downsample == 1 else pool(memory, self.config.downsample)
+
+    def decode(
+        self, tgt: Tensor, memory: Memory, lengths: Tensor | None = None, condition: Tensor | None = None
+    ) -> Output:
+        lengths = check_lengths(lengths, tgt)
+        hidden = self.decoder.hidden_states(tgt, lengths, condition=condition, memory=memory)
+        return Output(logits=tap(self, "logits", self.head(hidden, None, lengths)), hidden=hidden)
+
+
+def pool(memory: Memory, factor: int) -> Memory:
+    """Average every `factor` neighbours, padding left out: a long source costs the decoder that much less."""
+    batch, time = memory.hidden.shape[:2]
+    lengths = memory.lengths if memory.lengths is not None else memory.positions.new_full((batch,), time)
+    valid = valid_mask(lengths, time)[..., None].to(memory.hidden.dtype)
+    spare = -time % factor
+    groups = nn.functional.pad(memory.hidden * valid, (0, 0, 0, spare)).unflatten(1, (-1, factor))
+    counts = nn.functional.pad(valid, (0, 0, 0, spare)).unflatten(1, (-1, factor)).sum(2)
+    hidden = groups.sum(2) / counts.clamp(min=1)  # (batch, time / factor, d_model)
+    pooled_lengths = None if memory.lengths is None else -(-lengths // factor)
+    return Memory(hidden, pooled_lengths, memory.positions[::factor])

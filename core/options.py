@@ -1,0 +1,89 @@
+"""What an option is: its kind, its range or its choices, its default and its help in English and 中文."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Text:
+    """One sentence in both languages."""
+
+    en: str
+    zh: str
+
+    def __str__(self) -> str:
+        return self.en
+
+
+class ConfigError(ValueError):
+    """An option that cannot be: names it, its value, why not, and what would work."""
+
+    def __init__(self, option: str, value: Any, why: Text, remedy: Text):
+        self.option, self.value, self.why, self.remedy = option, value, why, remedy
+        super().__init__(self.text("en"))
+
+    def text(self, language: str) -> str:
+        why, remedy = getattr(self.why, language), getattr(self.remedy, language)
+        return f"{self.option} = {self.value!r}: {why} {remedy}"
+
+    def __reduce__(self):  # so that it can cross a process boundary
+        return type(self), (self.option, self.value, self.why, self.remedy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """What one option may be. `kind` is int, float, bool or str (a choice); `optional` ones may be None = automatic."""
+
+    name: str
+    kind: type
+    help: Text
+    low: float = -math.inf
+    high: float = math.inf
+    choices: dict[str, Text] = field(default_factory=dict)
+    optional: bool = False
+    default: Any = None
+
+    def check(self, value: Any) -> None:
+        """Raise `ConfigError` unless the value is of the right kind and in range."""
+        if value is None and self.optional:
+            return
+        if self.kind is str:
+            if not isinstance(value, str) or value not in self.choices:
+                raise ConfigError(self.name, value, *self._not_a_choice(value))
+            return
+        if not self._is_kind(value):
+            kind_en, kind_zh = {
+                int: ("a whole number", "整数"),
+                float: ("a number", "数"),
+                bool: ("True or False", "布尔值"),
+            }[self.kind]
+            raise ConfigError(
+                self.name, value, Text(f"it must be {kind_en}.", f"必须是{kind_zh}。"), self._range_text()
+            )
+        if not self.low <= value <= self.high:
+            raise ConfigError(self.name, value, Text("it is out of range.", "超出范围。"), self._range_text())
+
+    def _is_kind(self, value: Any) -> bool:
+        if self.kind is bool or isinstance(value, bool):
+            return self.kind is bool and isinstance(value, bool)
+        return isinstance(value, (int, float) if self.kind is float else int)
+
+    def _range_text(self) -> Text:
+        if self.kind is bool:
+            return Text("Use True or False.", "请用 True 或 False。")
+        low, high = f"{self.low:g}", f"{self.high:g}"
+        none_en, none_zh = (", or None for automatic", "，或 None（自动）") if self.optional else ("", "")
+        return Text(f"Choose from {low} to {high}{none_en}.", f"请在 {low} 到 {high} 之间选择{none_zh}。")
+
+    def _not_a_choice(self, value: Any) -> tuple[Text, Text]:
+        listed = ", ".join(self.choices)
+        close = difflib.get_close_matches(str(value), self.choices, n=1)
+        meant_en, meant_zh = (f" Did you mean {close[0]}?", f"您是指 {close[0]} 吗？") if close else ("", "")
+        return (
+            Text("it is not one of the choices.", "不在可选项中。"),
+            Text(f"Choose one of: {listed}.{meant_en}", f"请选择其一：{listed}。{meant_zh}"),
+        )

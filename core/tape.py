@@ -1,0 +1,233 @@
+"""Capture and edit: look into a model while it runs, or reach into it.
+
+Layers mark what can be seen with one line, `x = tap(self, "weights", x)`. A tap asks a `ContextVar` who is
+watching in this thread: nobody (the tensor passes through), a `Tape` (it is kept under the module's path, as
+`blocks.0.attn.weights`) or an edit (it is replaced). Modules hold no state, so two threads may watch one model.
+
+A layer with a fast path asks `wanted(self, "scores", "weights")` first and writes its formula out only then.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from fnmatch import fnmatchcase
+
+import torch
+from torch import Tensor, nn
+
+Edit = Callable[[Tensor], Tensor]
+
+
+class TapError(KeyError):
+    """A point was asked for that the model does not have, or an edit returned something unusable."""
+
+    def __str__(self) -> str:  # KeyError would print the sentence in quotes
+        return self.args[0]
+
+
+class Observer:
+    """Somebody watching one model: knows the path of each of its modules and the patterns asked for."""
+
+    def __init__(self, model: nn.Module, patterns: Sequence[str]):
+        self.paths = {module: path for path, module in model.named_modules()}
+        self.patterns = tuple(patterns)
+        self.fired: set[str] = set()
+
+    def name(self, module: nn.Module, point: str) -> str | None:
+        """The full name of a point, or None when the module is not part of the watched model."""
+        path = self.paths.get(module)
+        return None if path is None else f"{path}.{point}".lstrip(".")
+
+    def matching(self, name: str) -> list[str]:
+        return [pattern for pattern in self.patterns if fnmatchcase(name, pattern)]
+
+    def wants(self, module: nn.Module, point: str) -> bool:
+        name = self.name(module, point)
+        return name is not None and bool(self.matching(name))
+
+    def unmatched(self) -> list[str]:
+        return [p for p in self.patterns if not any(fnmatchcase(name, p) for name in self.fired)]
+
+
+class Tape(Observer, Mapping[str, Tensor]):
+    """What one forward pass left behind, by name, in the order in which it was computed.
+
+    If the model runs more than once inside a capture, the last run is the one that is kept.
+    """
+
+    def __init__(self, model: nn.Module, patterns: Sequence[str], gradients: bool):
+        super().__init__(model, patterns or ["*"])
+        self.gradients = gradients
+        self._kept: dict[str, Tensor | list[Tensor]] = {}
+
+    def keep(self, name: str, value: Tensor | list[Tensor]) -> None:
+        """Keep a tensor, or the list of its time steps in the order of the tokens."""
+        steps = value if isinstance(value, list) else [value]
+        if self.gradients:
+            for step in steps:
+                if step.requires_grad:
+                    step.retain_grad()
+        else:
+            steps = [step.detach() for step in steps]
+        self._kept[name] = steps if isinstance(value, list) else steps[0]
+
+    def names(self) -> list[str]:
+        return list(self._kept)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kept)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __getitem__(self, name: str) -> Tensor:
+        value = self._find(name)
+        return torch.stack(value, dim=-2) if isinstance(value, list) else value
+
+    def grad(self, name: str) -> Tensor:
+        """d loss / d point, after `backward()`; needs `capture(..., gradients=True)`.
+
+        For a recurrent state this is the whole gradient that reaches h_t, through the future too.
+        """
+        if not self.gradients:
+            raise TapError("No gradients were kept: use core.capture(model, ..., gradients=True).")
+        value = self._find(name)
+        steps = value if isinstance(value, list) else [value]
+        if all(step.grad is None for step in steps):
+            raise TapError(f"No gradient has reached {name!r}: call backward() on a loss that depends on it.")
+        grads = [torch.zeros_like(step) if step.grad is None else step.grad for step in steps]
+        return torch.stack(grads, dim=-2) if isinstance(value, list) else grads[0]
+
+    def _find(self, name: str) -> Tensor | list[Tensor]:
+        if name in self._kept:
+            return self._kept[name]
+        close = difflib.get_close_matches(name, self._kept, n=3, cutoff=0.5)
+        hint = f"did you mean {', '.join(close)}?" if close else f"{len(self)} points are on the tape."
+        raise TapError(f"Nothing was captured under {name!r}: {hint}")
+
+
+class Editing(Observer):
+    """Replaces tensors in flight."""
+
+    def __init__(self, model: nn.Module, edits: Mapping[str, Edit]):
+        super().__init__(model, list(edits))
+        self.edits = dict(edits)
+
+    def revise(self, name: str, value: Tensor, time: int | None) -> Tensor:
+        for pattern in self.matching(name):
+            edit = self.edits[pattern]
+            at_step = getattr(edit, "at_step", None)
+            revised = edit(value) if time is None or at_step is None else at_step(value, time)
+            if revised.shape != value.shape:
+                raise TapError(
+                    f"The edit of {name!r} returned shape {tuple(revised.shape)}; it must keep {tuple(value.shape)}."
+                )
+            value = revised
+        return value
+
+
+_observers: ContextVar[tuple[Observer, ...]] = ContextVar("observers", default=())
+
+
+@contextmanager
+def _watching(observers: tuple[Observer, ...]) -> Iterator[None]:
+    token = _observers.set(observers)
+    try:
+        yield
+    finally:
+        _observers.reset(token)
+
+
+@contextmanager
+def capture(model: nn.Module, *patterns: str, gradients: bool = False) -> Iterator[Tape]:
+    """Keep the points whose names match any of the patterns (fnmatch; none = all) while the block runs."""
+    tape = Tape(model, patterns, gradients)
+    with _watching((*_observers.get(), tape)):
+        yield tape
+
+
+@contextmanager
+def edit(model: nn.Module, edits: Mapping[str, Edit]) -> Iterator[None]:
+    """Run the block with points replaced: `{pattern: function of the tensor}`; see `core.edits`.
+
+    A pattern that named no point while the model ran is an error: a knock-out must not silently do nothing.
+    """
+    editing = Editing(model, edits)
+    with _watching((*_observers.get(), editing)):
+        yield
+    missed = editing.unmatched()
+    if editing.fired and missed:
+        raise TapError(f"No point is named {', '.join(map(repr, missed))}: nothing was edited there.")
+
+
+def unobserved():
+    """Hide every observer: for code that runs a layer again, as gradient checkpointing does."""
+    return _watching(())
+
+
+def observed(module: nn.Module) -> bool:
+    """Is anybody watching the model this module belongs to?"""
+    return any(module in observer.paths for observer in _observers.get())
+
+
+def wanted(module: nn.Module, *points: str) -> bool:
+    """Does anybody watch one of these points of this module?"""
+    return any(observer.wants(module, point) for observer in _observers.get() for point in points)
+
+
+def tap(module: nn.Module, point: str, value: Tensor) -> Tensor:
+    """Let everybody who watches see this tensor, edits first; returns what the model goes on with."""
+    if not _observers.get():
+        return value
+    value = _revise(module, point, value, None)
+    _record(module, point, value)
+    return value
+
+
+class Steps:
+    """The taps of a layer that works one time step at a time.
+
+    Called as `see("forget", f)`, it edits in flight, so that a change at one step is felt in all later ones. A state
+    is seen as `see("cell", new, old)`: sequences that have ended keep the old one. `close()` hands the collected
+    steps to the tapes as one entry each, time being the last dimension but one.
+    """
+
+    def __init__(self, module: nn.Module, length: int):
+        self.module, self.length = module, length
+        self.watched = bool(_observers.get())
+        self.time = 0
+        self.running: Tensor | None = None  # (batch, 1), True where a sequence still runs; None: all do
+        self.collected: dict[str, list[Tensor | None]] = {}
+
+    def __call__(self, point: str, value: Tensor, before: Tensor | None = None) -> Tensor:
+        if self.watched:
+            value = _revise(self.module, point, value, self.time)
+        if before is not None and self.running is not None:
+            value = torch.where(self.running, value, before)
+        if self.watched:
+            self.collected.setdefault(point, [None] * self.length)[self.time] = value
+        return value
+
+    def close(self) -> None:
+        for point, steps in self.collected.items():
+            _record(self.module, point, steps)
+
+
+def _revise(module: nn.Module, point: str, value: Tensor, time: int | None) -> Tensor:
+    for observer in _observers.get():
+        name = observer.name(module, point)
+        if name is None:
+            continue
+        observer.fired.add(name)
+        if isinstance(observer, Editing):
+            value = observer.revise(name, value, time)
+    return value
+
+
+def _record(module: nn.Module, point: str, value: Tensor | list[Tensor]) -> None:
+    for observer in _observers.get():
+        if isinstance(observer, Tape) and observer.wants(module, point):
+            observer.keep(observer.name(module, point), value)
