@@ -90,7 +90,7 @@ class Attention(nn.Module):
 
     def explicit(self, q: Tensor, k: Tensor, v: Tensor, scope: Scope) -> Tensor:
         """The formula as it reads, every step of it observable."""
-        scores = q @ k.transpose(-2, -1) * self.scale  # (batch, head, query, key)
+        scores = (q * self.scale) @ k.transpose(-2, -1)  # (batch, head, query, key)
         bias, mask = scope.bias(), scope.mask()
         if bias is not None:
             scores = scores + tap(self, "bias", bias)
