@@ -18,19 +18,19 @@ def option(source: str | Option, default: Any, only: tuple[str, ...] = ()) -> An
     return field(default=default, metadata={"option": replace(known, default=default, choices=choices)})
 
 
-def _int(name: str, low: int, high: int, en: str, zh: str, optional: bool = False) -> Option:
+def integer(name: str, low: int, high: int, en: str, zh: str, optional: bool = False) -> Option:
     return Option(name=name, kind=int, low=low, high=high, help=Text(en, zh), optional=optional)
 
 
-def _float(name: str, low: float, high: float, en: str, zh: str) -> Option:
+def number(name: str, low: float, high: float, en: str, zh: str) -> Option:
     return Option(name=name, kind=float, low=low, high=high, help=Text(en, zh))
 
 
-def _bool(name: str, en: str, zh: str) -> Option:
+def switch(name: str, en: str, zh: str) -> Option:
     return Option(name=name, kind=bool, help=Text(en, zh))
 
 
-def _choice(name: str, en: str, zh: str, choices: dict[str, tuple[str, str]]) -> Option:
+def choice(name: str, en: str, zh: str, choices: dict[str, tuple[str, str]]) -> Option:
     return Option(
         name=name, kind=str, help=Text(en, zh), choices={key: Text(*texts) for key, texts in choices.items()}
     )
@@ -38,34 +38,34 @@ def _choice(name: str, en: str, zh: str, choices: dict[str, tuple[str, str]]) ->
 
 # fmt: off
 _OPTIONS = [
-    _int("vocab_size", 2, 1_000_000, "How many different tokens there are.", "词表中不同符号的个数。"),
-    _int("n_layers", 1, 96, "How many layers are stacked.", "堆叠的层数。"),
-    _int("n_decoder_layers", 1, 96, "Layers of the decoder; automatic: as many as the encoder.", "解码器层数；自动：与编码器相同。", optional=True),
-    _int("n_heads", 1, 128, "How many attention heads look in parallel.", "并行注意力头的个数。"),
-    _int("n_kv_heads", 1, 128, "Heads for keys and values, shared by groups of query heads; automatic: one each.", "键和值的头数，由查询头分组共享；自动：每头一个。", optional=True),
-    _int("d_model", 1, 16_384, "Width of the vector that travels through the model.", "贯穿模型的向量宽度。"),
-    _int("d_head", 1, 1_024, "Width of one head; automatic: d_model / n_heads.", "每个头的宽度；自动：d_model / n_heads。", optional=True),
-    _int("d_ff", 1, 65_536, "Inner width of the feed-forward layer; automatic: 4 · d_model.", "前馈层内部宽度；自动：4 · d_model。", optional=True),
-    _int("d_embed", 1, 16_384, "Width of a token's embedding.", "词嵌入的宽度。"),
-    _int("d_hidden", 1, 16_384, "Units in the recurrent state.", "循环状态的单元数。"),
-    _int("max_len", 1, 131_072, "The longest sequence the model takes.", "模型接受的最长序列。"),
-    _int("window", 1, 65_536, "How far local attention looks to each side.", "局部注意力向每一侧看多远。"),
-    _int("n_buckets", 2, 4_096, "T5 positions: how many classes of distance are told apart.", "T5 位置：区分多少类距离。"),
-    _int("max_distance", 2, 65_536, "T5 positions: from here on all distances are the same.", "T5 位置：超过此值的距离视为相同。"),
-    _int("n_segments", 0, 16, "How many kinds of segment (sentence A, sentence B) have an embedding.", "句段（句子 A、句子 B）嵌入的种类数。"),
-    _int("n_conditions", 1, 10_000, "Conditional norm: how many conditions can be chosen.", "条件归一化：可选条件的个数。"),
-    _int("n_labels", 1, 100_000, "How many classes, tags or span types the head tells apart.", "输出头区分的类别、标签或片段类型数。"),
-    _int("downsample", 1, 64, "Cross-attention sees the encoder's output pooled by this factor.", "交叉注意力看到的编码器输出按此倍数池化。"),
-    _float("dropout", 0.0, 0.95, "Share of activations dropped in training.", "训练时随机丢弃的激活比例。"),
-    _float("forget_bias", -20.0, 20.0, "Added to the forget gate's initial bias: high remembers, low forgets.", "加在遗忘门初始偏置上：高则记，低则忘。"),
-    _float("norm_eps", 1e-12, 1e-1, "Keeps normalisation from dividing by zero.", "避免归一化时除以零。"),
-    _bool("bidirectional", "Read the sequence from both ends.", "从两端读取序列。"),
-    _bool("causal", "Hide the future. Off, a language model can cheat.", "遮住未来。关闭后语言模型可以作弊。"),
-    _bool("bias", "Linear layers add a bias.", "线性层带偏置。"),
-    _bool("tie_embeddings", "Input and output share one embedding table.", "输入与输出共用一个嵌入表。"),
-    _bool("cross_position", "Relative positions also act between decoder and encoder.", "相对位置也作用于解码器与编码器之间。"),
-    _bool("checkpointing", "Recompute activations in the backward pass: less memory, more time.", "反向传播时重算激活：省内存，费时间。"),
-    _choice("position", "How the model knows where a token stands.", "模型如何知道符号的位置。", {
+    integer("vocab_size", 2, 1_000_000, "How many different tokens there are.", "词表中不同符号的个数。"),
+    integer("n_layers", 1, 96, "How many layers are stacked.", "堆叠的层数。"),
+    integer("n_decoder_layers", 1, 96, "Layers of the decoder; automatic: as many as the encoder.", "解码器层数；自动：与编码器相同。", optional=True),
+    integer("n_heads", 1, 128, "How many attention heads look in parallel.", "并行注意力头的个数。"),
+    integer("n_kv_heads", 1, 128, "Heads for keys and values, shared by groups of query heads; automatic: one each.", "键和值的头数，由查询头分组共享；自动：每头一个。", optional=True),
+    integer("d_model", 1, 16_384, "Width of the vector that travels through the model.", "贯穿模型的向量宽度。"),
+    integer("d_head", 1, 1_024, "Width of one head; automatic: d_model / n_heads.", "每个头的宽度；自动：d_model / n_heads。", optional=True),
+    integer("d_ff", 1, 65_536, "Inner width of the feed-forward layer; automatic: 4 · d_model.", "前馈层内部宽度；自动：4 · d_model。", optional=True),
+    integer("d_embed", 1, 16_384, "Width of a token's embedding.", "词嵌入的宽度。"),
+    integer("d_hidden", 1, 16_384, "Units in the recurrent state.", "循环状态的单元数。"),
+    integer("max_len", 1, 131_072, "The longest sequence the model takes.", "模型接受的最长序列。"),
+    integer("window", 1, 65_536, "How far local attention looks to each side.", "局部注意力向每一侧看多远。"),
+    integer("n_buckets", 2, 4_096, "T5 positions: how many classes of distance are told apart.", "T5 位置：区分多少类距离。"),
+    integer("max_distance", 2, 65_536, "T5 positions: from here on all distances are the same.", "T5 位置：超过此值的距离视为相同。"),
+    integer("n_segments", 0, 16, "How many kinds of segment (sentence A, sentence B) have an embedding.", "句段（句子 A、句子 B）嵌入的种类数。"),
+    integer("n_conditions", 1, 10_000, "Conditional norm: how many conditions can be chosen.", "条件归一化：可选条件的个数。"),
+    integer("n_labels", 1, 100_000, "How many classes, tags or span types the head tells apart.", "输出头区分的类别、标签或片段类型数。"),
+    integer("downsample", 1, 64, "Cross-attention sees the encoder's output pooled by this factor.", "交叉注意力看到的编码器输出按此倍数池化。"),
+    number("dropout", 0.0, 0.95, "Share of activations dropped in training.", "训练时随机丢弃的激活比例。"),
+    number("forget_bias", -20.0, 20.0, "Added to the forget gate's initial bias: high remembers, low forgets.", "加在遗忘门初始偏置上：高则记，低则忘。"),
+    number("norm_eps", 1e-12, 1e-1, "Keeps normalisation from dividing by zero.", "避免归一化时除以零。"),
+    switch("bidirectional", "Read the sequence from both ends.", "从两端读取序列。"),
+    switch("causal", "Hide the future. Off, a language model can cheat.", "遮住未来。关闭后语言模型可以作弊。"),
+    switch("bias", "Linear layers add a bias.", "线性层带偏置。"),
+    switch("tie_embeddings", "Input and output share one embedding table.", "输入与输出共用一个嵌入表。"),
+    switch("cross_position", "Relative positions also act between decoder and encoder.", "相对位置也作用于解码器与编码器之间。"),
+    switch("checkpointing", "Recompute activations in the backward pass: less memory, more time.", "反向传播时重算激活：省内存，费时间。"),
+    choice("position", "How the model knows where a token stands.", "模型如何知道符号的位置。", {
         "sinusoidal": ("fixed waves added to the embedding", "加到嵌入上的固定正弦波"),
         "learned": ("a trained vector per position", "每个位置一个可训练向量"),
         "rope": ("queries and keys turned by an angle that grows with position", "查询和键按位置旋转角度"),
@@ -73,17 +73,17 @@ _OPTIONS = [
         "t5": ("a trained bias per class of distance", "每类距离一个可训练偏置"),
         "none": ("no positions at all", "完全没有位置信息"),
     }),
-    _choice("norm", "What the normalisation does.", "归一化的方式。", {
+    choice("norm", "What the normalisation does.", "归一化的方式。", {
         "layernorm": ("subtract the mean, divide by the deviation", "减均值、除以标准差"),
         "rmsnorm": ("divide by the root mean square only", "只除以均方根"),
         "conditional": ("LayerNorm whose gain and bias depend on a condition", "增益与偏置随条件变化的 LayerNorm"),
     }),
-    _choice("norm_placement", "Where the normalisation stands.", "归一化的位置。", {
+    choice("norm_placement", "Where the normalisation stands.", "归一化的位置。", {
         "pre": ("before each sublayer: trains easily", "在每个子层之前：易训练"),
         "post": ("after each residual sum, as first published", "在每次残差相加之后，即最初的做法"),
         "none": ("nowhere", "不使用"),
     }),
-    _choice("activation", "The non-linearity of the feed-forward layer.", "前馈层的非线性函数。", {
+    choice("activation", "The non-linearity of the feed-forward layer.", "前馈层的非线性函数。", {
         "relu": ("max(0, x)", "max(0, x)"),
         "gelu": ("x · Φ(x)", "x · Φ(x)"),
         "gelu-tanh": ("GELU by its tanh approximation", "用 tanh 近似的 GELU"),
@@ -92,20 +92,20 @@ _OPTIONS = [
         "geglu": ("GELU of one projection gates another", "以 GELU 门控的双投影"),
         "geglu-tanh": ("GEGLU with the tanh approximation", "用 tanh 近似的 GEGLU"),
     }),
-    _choice("attention", "Which tokens a token may look at.", "一个符号可以看到哪些符号。", {
+    choice("attention", "Which tokens a token may look at.", "一个符号可以看到哪些符号。", {
         "full": ("all of them", "全部"),
         "local": ("those within the window: cost grows linearly", "窗口之内的：开销线性增长"),
     }),
-    _choice("engine", "How the recurrence is computed; the numbers are the same.", "循环的计算方式；数值相同。", {
+    choice("engine", "How the recurrence is computed; the numbers are the same.", "循环的计算方式；数值相同。", {
         "fused": ("torch's kernels, one call per layer", "torch 内核，每层一次调用"),
         "stepwise": ("our own equations, one step at a time", "我们自己的方程，逐步计算"),
     }),
-    _choice("cell", "The recurrent cell.", "循环单元。", {
+    choice("cell", "The recurrent cell.", "循环单元。", {
         "rnn": ("one tanh state", "单一 tanh 状态"),
         "gru": ("reset and update gates", "重置门与更新门"),
         "lstm": ("three gates and a cell", "三个门与一个记忆单元"),
     }),
-    _choice("head", "What the model predicts.", "模型预测什么。", {
+    choice("head", "What the model predicts.", "模型预测什么。", {
         "lm": ("the next token, at every step", "每一步的下一个符号"),
         "mlm": ("the masked tokens, and whether two sentences follow each other", "被遮住的符号，以及两句是否相邻"),
         "classifier": ("one label for the sequence", "整个序列一个标签"),
@@ -117,14 +117,14 @@ _OPTIONS = [
 ]
 CATALOGUE: dict[str, Option] = {option.name: option for option in _OPTIONS}
 
-SEQ2SEQ_ATTENTION = _choice("attention", "How the decoder looks back at the source.", "解码器如何回看源序列。", {
+SEQ2SEQ_ATTENTION = choice("attention", "How the decoder looks back at the source.", "解码器如何回看源序列。", {
     "none": ("not at all: one vector must hold everything", "不回看：一个向量要装下一切"),
     "bahdanau": ("v · tanh(W_h keys + W_s query), before the step", "v · tanh(W_h keys + W_s query)，在更新之前"),
     "luong-dot": ("query · key, after the step", "query · key，在更新之后"),
     "luong-general": ("query · W · key, after the step", "query · W · key，在更新之后"),
     "luong-concat": ("v · tanh(W [query; key]), after the step", "v · tanh(W [query; key])，在更新之后"),
 })
-RNN_ACTIVATION = _choice("activation", "The non-linearity of the state.", "状态的非线性函数。", {
+RNN_ACTIVATION = choice("activation", "The non-linearity of the state.", "状态的非线性函数。", {
     "tanh": ("bounded: gradients shrink", "有界：梯度收缩"),
     "relu": ("unbounded: gradients may explode", "无界：梯度可能爆炸"),
 })

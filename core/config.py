@@ -2,54 +2,28 @@
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 from core.catalogue import RNN_ACTIVATION, SEQ2SEQ_ATTENTION, option
-from core.options import ConfigError, Option, Text
+from core.options import ConfigError, Options, Text
 
 ENCODER_HEADS = ("mlm", "classifier", "tagger", "crf", "pointer", "qa")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(Options):
+    """What every family has."""
+
     family: ClassVar[str]
     vocab_size: int = option("vocab_size", 100)
     n_layers: int = option("n_layers", 2)
     max_len: int = option("max_len", 4096)
     dropout: float = option("dropout", 0.0)
 
-    def __post_init__(self):
-        for known in self.options():
-            known.check(getattr(self, known.name))
-        self.check()
-
-    def check(self) -> None:
-        """Refuse combinations of options that cannot work together."""
-
     @classmethod
-    def options(cls) -> list[Option]:
-        return [field.metadata["option"] for field in fields(cls)]
-
-    @classmethod
-    def make(cls, **values: Any) -> Config:
-        """As the constructor, but an unknown option is a `ConfigError` too."""
-        known = [o.name for o in cls.options()]
-        for name, value in values.items():
-            if name not in known:
-                close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-                hint_en, hint_zh = (f" Did you mean {close[0]}?", f"您是指 {close[0]} 吗？") if close else ("", "")
-                raise ConfigError(
-                    name,
-                    value,
-                    Text(f"{cls.family} has no such option.", f"{cls.family} 没有这个选项。"),
-                    Text(f"It has: {', '.join(known)}.{hint_en}", f"可用选项：{', '.join(known)}。{hint_zh}"),
-                )
-        return cls(**values)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"family": self.family, **asdict(self)}
+    def title(cls) -> str:
+        return cls.family
 
 
 @dataclass(frozen=True, kw_only=True)

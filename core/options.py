@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import math
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
 
 
 @dataclass(frozen=True)
@@ -87,3 +87,45 @@ class Option:
             Text("it is not one of the choices.", "不在可选项中。"),
             Text(f"Choose one of: {listed}.{meant_en}", f"请选择其一：{listed}。{meant_zh}"),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """A frozen set of options, each checked alone and then together. Fields are made by `catalogue.option`."""
+
+    def __post_init__(self):
+        for known in self.options():
+            known.check(getattr(self, known.name))
+        self.check()
+
+    def check(self) -> None:
+        """Refuse combinations of options that cannot work together."""
+
+    @classmethod
+    def title(cls) -> str:
+        """What these are options of."""
+        return cls.__name__
+
+    @classmethod
+    def options(cls) -> list[Option]:
+        return [field.metadata["option"] for field in fields(cls)]
+
+    @classmethod
+    def make(cls, **values: Any) -> Self:
+        """As the constructor, but an unknown option is a `ConfigError` too."""
+        known = [option.name for option in cls.options()]
+        for name, value in values.items():
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+                hint_en, hint_zh = (f" Did you mean {close[0]}?", f"您是指 {close[0]} 吗？") if close else ("", "")
+                listed = ", ".join(known)
+                raise ConfigError(
+                    name,
+                    value,
+                    Text(f"{cls.title()} has no such option.", f"{cls.title()} 没有这个选项。"),
+                    Text(f"It has: {listed}.{hint_en}", f"可用选项：{listed}。{hint_zh}"),
+                )
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)

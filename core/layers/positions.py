@@ -131,6 +131,6 @@ def relative_position(config: TransformerConfig, two_sided: bool) -> Relative:
 
 
 def _angles(max_len: int, width: int) -> Tensor:
-    """(position, width / 2): p / 10000^(2i / width)"""
+    """(position, width / 2): p / 10000^(2i / width), less whole turns, which would blur far positions in float32"""
     frequency = 10_000 ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
-    return (torch.arange(max_len, dtype=torch.float64)[:, None] * frequency).float()
+    return (torch.arange(max_len, dtype=torch.float64)[:, None] * frequency).remainder(2 * math.pi).float()

@@ -155,7 +155,8 @@ class Directions(nn.Module):
         if self.bwd is None:
             return outputs, last
         backwards, first = self.bwd(x, lengths, None, True, engine, need_state)
-        joined = tuple(torch.cat(pair, dim=-1) for pair in zip(last, first, strict=True))
+        both = zip(last, first, strict=False)  # one engine may tell the last cell, the other not
+        joined = tuple(torch.cat(pair, dim=-1) for pair in both)
         return torch.cat([outputs, backwards], dim=-1), joined
 
 
@@ -193,7 +194,8 @@ class Recurrent(nn.Module):
         """The last states of an LSTM hold its cells only with `need_state`: on padded batches they cost extra."""
         lasts = []
         for i, layer in enumerate(self.layers):
-            x, last = layer(self.dropout(x) if i else x, lengths, states and states[i], self.engine, need_state)
+            x = self.dropout(x.contiguous()) if i else x  # noise follows the memory: the same for both engines
+            x, last = layer(x, lengths, states and states[i], self.engine, need_state)
             lasts.append(last)
         return x, lasts
 

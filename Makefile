@@ -1,0 +1,39 @@
+# Relative paths only: make cannot handle a project path that contains spaces otherwise.
+PY := .venv/bin/python
+PORT ?= 7860
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-run run test test-all bench lint clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+setup: ## make .venv with everything, and find or fetch Chromium
+	@sh .ci/make_venv.sh dev
+	@sh tests/browser/install_chromium.sh
+
+setup-run:
+	@sh .ci/make_venv.sh run
+
+run: setup-run ## start the app (PORT=7860)
+	@$(PY) -m app.main --port $(PORT)
+
+test: setup ## run the tests, browser included, slow ones not
+	@$(PY) -m pytest -m "not slow" $(PYTEST_ARGS)
+
+test-all: setup ## run every test
+	@$(PY) -m pytest $(PYTEST_ARGS)
+
+bench: ## run the benchmarks
+	@sh .ci/make_venv.sh dev
+	@$(PY) -m tests.bench
+
+lint: ## check style and formatting
+	@sh .ci/make_venv.sh dev
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+
+clean: ## remove .venv, the fetched browser and all caches
+	rm -rf .venv .browser .browser.part .pytest_cache .ruff_cache .hypothesis .gradio
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,85 @@
+"""Sequence in, sequence out: copy it, reverse it, or sort it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.layers.masks import valid_mask
+from core.options import Text
+from core.tasks.base import EOS, Examples, Task, random_rows
+from core.tasks.knobs import MAX_LEN, MIN_LEN, N_SYMBOLS, option
+
+FIRST = EOS + 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copy(Task):
+    name = "copy"
+    help = Text("Write the sequence down again.", "把序列原样写一遍。")
+    forms = ("pairs", "stream")
+
+    min_len: int = option(MIN_LEN, 4)
+    max_len: int = option(MAX_LEN, 12)
+    n_symbols: int = option(N_SYMBOLS, 16)
+
+    @property
+    def tokens(self) -> list[str]:
+        return ["·", "<s>", "</s>", *symbol_names(self.n_symbols)]
+
+    @property
+    def chance(self) -> float:
+        return 1 / self.n_symbols
+
+    @property
+    def longest(self) -> int:
+        return self.max_len
+
+    def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
+        high = high or self.max_len
+        low = min(low or self.min_len, high)
+        rows, lengths = random_rows(n, low, high, FIRST, self.vocab_size, rng)
+        return Examples(rows, lengths, self.answer(rows, lengths), lengths)
+
+    def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
+        return rows
+
+    def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
+        return [[i] for i in range(len(source))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reverse(Copy):
+    name = "reverse"
+    help = Text("Write the sequence down backwards.", "把序列倒着写一遍。")
+
+    def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
+        time = torch.arange(rows.shape[1])
+        mirrored = torch.where(time < lengths[:, None], lengths[:, None] - 1 - time, time)
+        return rows.gather(1, mirrored)
+
+    def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
+        return [[i] for i in reversed(range(len(source)))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sort(Copy):
+    name = "sort"
+    help = Text("Write the symbols down in order.", "把符号按顺序写出来。")
+
+    def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
+        last = rows.max() + 1
+        ordered = rows.masked_fill(~valid_mask(lengths, rows.shape[1]), last).sort(1).values
+        return ordered * valid_mask(lengths, rows.shape[1])
+
+    def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
+        """Equal symbols are interchangeable: any of their places is right."""
+        return [[i for i, symbol in enumerate(source) if symbol == wanted] for wanted in target]
+
+
+def symbol_names(n: int) -> list[str]:
+    """a, b, …, z, A, …, Z, then s52, s53, …"""
+    letters = [chr(ord("a") + i) for i in range(26)] + [chr(ord("A") + i) for i in range(26)]
+    return [letters[i] if i < len(letters) else f"s{i}" for i in range(n)]

@@ -1,0 +1,171 @@
+"""The training loop: an iterator of steps that can be stopped, stored and continued at any of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from core.layers.heads import IGNORE
+from core.options import Text
+from core.tasks.base import Batch, Task
+from core.training.curriculum import Curriculum
+from core.training.optimisers import AveragedWeights, learning_rate, make_optimiser, pushed_embeddings
+from core.training.options import Training
+
+EXPLODED = Text(
+    "the loss is no longer a number: the updates were too large. Try a learning rate ten times smaller, or clip = 1.",
+    "损失不再是数值：更新过大。请将学习率缩小十倍，或设 clip = 1。",
+)
+
+
+class Diverged(RuntimeError):
+    """Training ended because the numbers did; says what happened and what to try."""
+
+    def __init__(self, step: int, why: Text):
+        self.step, self.why = step, why
+        super().__init__(f"Step {step}: {why}")
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one update did. `index` counts from 1: the number of updates made so far."""
+
+    index: int
+    loss: float
+    accuracy: float  # share of right answers in the batch, before the update
+    lr: float
+    grad_norm: float  # before clipping
+    tokens: int
+    limit: int | None = None  # the curriculum's longest length
+
+
+class Trainer:
+    """A model, its optimiser, its data and its own randomness: everything that decides the next step."""
+
+    def __init__(self, model: nn.Module, task: Task, options: Training, seed: int = 0):
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.model, self.task, self.options = model.to(self.device), task, options
+        self.form = task.form(model)
+        self.index = 0
+        self.optimiser = make_optimiser(model, options)
+        self.average = AveragedWeights(model, options.ema) if options.ema else None
+        self.curriculum = Curriculum(task.longest) if options.curriculum else None
+        self.data = torch.Generator().manual_seed(seed)
+        self.noise = torch.Generator().manual_seed(seed + 1).get_state()  # for dropout
+        self.fixed = None
+        if options.samples is not None:
+            self.fixed = task._gather(options.samples, self.data, held_out=False)
+
+    def steps(self) -> Iterator[Step]:
+        while self.index < self.options.steps:
+            yield self.step()
+
+    def step(self) -> Step:
+        """One update. Raises `Diverged`, leaving the model as it was before."""
+        lr = learning_rate(self.index, self.options)
+        for group in self.optimiser.param_groups:
+            group["lr"] = lr
+        self.model.train()
+        self.optimiser.zero_grad(set_to_none=True)
+        with self.own_noise():
+            loss, accuracy, tokens = self.gradients()
+        clip = self.options.clip or math.inf
+        grad_norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), clip))
+        if not (math.isfinite(loss) and math.isfinite(grad_norm)):
+            raise Diverged(self.index, EXPLODED)
+        self.optimiser.step()
+        if self.average:
+            self.average.update(self.model)
+        limit = None
+        if self.curriculum:
+            limit = self.curriculum.limit
+            self.curriculum.update(accuracy)
+        self.index += 1
+        return Step(self.index, loss, accuracy, lr, grad_norm, tokens, limit)
+
+    def gradients(self) -> tuple[float, float, int]:
+        """Add up the gradients of one update's batches: mean loss, accuracy, tokens seen."""
+        loss, right, asked, tokens = 0.0, 0.0, 0, 0
+        for _ in range(self.options.accumulate):
+            batch = self.next_batch()
+            logits, batch_loss = self.forward(batch)
+            (batch_loss / self.options.accumulate).backward()
+            if self.options.adversarial:
+                with pushed_embeddings(self.model, self.options.adversarial):
+                    (self.forward(batch)[1] / self.options.accumulate).backward()
+            batch_right, batch_asked = score(self.model, logits.detach(), batch)
+            loss += float(batch_loss) / self.options.accumulate
+            right, asked, tokens = right + batch_right, asked + batch_asked, tokens + int(batch.lengths.sum())
+        return loss, right / max(1, asked), tokens
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        half = self.options.precision == "bfloat16"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=half):
+            logits = self.model(*batch.inputs).logits
+        logits = logits.float()
+        return logits, self.model.head.loss(logits, batch.target, batch.lengths)
+
+    def next_batch(self) -> Batch:
+        if self.fixed is None:
+            limit = self.curriculum.limit if self.curriculum else None
+            return self.task.batch(self.options.batch_size, self.data, self.form, limit).to(self.device)
+        rows = torch.randint(len(self.fixed), (self.options.batch_size,), generator=self.data)
+        return self.task.lay_out(self.fixed.pick(rows), self.form).to(self.device)
+
+    @contextmanager
+    def own_noise(self) -> Iterator[None]:
+        """Dropout draws from this trainer's own stream, whatever else runs between two steps."""
+        outside = torch.get_rng_state()
+        torch.set_rng_state(self.noise)
+        try:
+            yield
+        finally:
+            self.noise = torch.get_rng_state()
+            torch.set_rng_state(outside)
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on exactly as if nothing had happened."""
+        return {
+            "index": self.index,
+            "model": {name: p.detach().clone() for name, p in self.model.named_parameters()},
+            "optimiser": self.optimiser.state_dict(),
+            "average": None if self.average is None else (self.average.updates, dict(self.average.shadow)),
+            "curriculum": self.curriculum and self.curriculum.state(),
+            "data": self.data.get_state(),
+            "noise": self.noise,
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.index = state["index"]
+        with torch.no_grad():
+            for name, parameter in self.model.named_parameters():
+                parameter.copy_(state["model"][name])
+        self.optimiser.load_state_dict(state["optimiser"])
+        if self.average:
+            self.average.updates = state["average"][0]
+            for name, value in state["average"][1].items():
+                self.average.shadow[name].copy_(value)
+        if self.curriculum:
+            self.curriculum.load(state["curriculum"])
+        self.data.set_state(state["data"])
+        self.noise = state["noise"]
+
+
+def score(model: nn.Module, logits: Tensor, batch: Batch) -> tuple[float, int]:
+    """How many answers are right, and how many were asked for."""
+    if logits.shape[:-1] != batch.target.shape:
+        raise ValueError(f"Logits {tuple(logits.shape)} do not answer targets {tuple(batch.target.shape)}.")
+    asked = batch.target != IGNORE
+    right = (logits.argmax(-1) == batch.target) & asked
+    return float(right.sum()), int(asked.sum())
+
+
+def train(model: nn.Module, task: Task, *, seed: int = 0, **options: Any) -> Iterator[Step]:
+    """Train a model on a task, step by step; options as in `Training`. Stop by no longer asking for steps."""
+    return Trainer(model, task, Training.make(**options), seed).steps()

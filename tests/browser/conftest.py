@@ -1,0 +1,171 @@
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARIES = ROOT / ".browser/lib"  # what install_chromium.sh fetched for Playwright's driver
+START_SECONDS = 120
+CHROMIUM_ARGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker("browser")
+
+
+def _chromium() -> str:
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which(ROOT / ".browser/chromium")
+    if not found:
+        pytest.fail("There is no Chromium: run `make setup`, or set CHROMIUM to one.", pytrace=False)
+    return found
+
+
+def _free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+def _answers(url: str) -> bool:
+    # Straight to the app, whatever proxy the environment names.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=5) as response:
+            return response.status == 200
+    except (OSError, urllib.error.URLError):
+        return False
+
+
+@pytest.fixture(scope="session")
+def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an app that runs for the whole session."""
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}"
+    log = tmp_path_factory.mktemp("app") / "output.txt"
+    with log.open("wb") as out:
+        app = subprocess.Popen(
+            [sys.executable, "-m", "app.main", "--port", str(port), "--no-open"],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while not _answers(url):
+            if app.poll() is not None:
+                why = f"ended with code {app.returncode}"
+            elif time.monotonic() > deadline:
+                why = f"did not answer at {url} within {START_SECONDS} s"
+            else:
+                time.sleep(0.2)
+                continue
+            pytest.fail(f"The app {why}. Its output:\n{log.read_text(errors='replace')}", pytrace=False)
+        yield url
+        if app.poll() is not None:
+            pytest.fail(
+                f"The app died with code {app.returncode} during the tests. Its output:\n"
+                f"{log.read_text(errors='replace')}",
+                pytrace=False,
+            )
+    finally:
+        _stop(app)
+
+
+def _stop(app: subprocess.Popen) -> None:
+    for sig in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(app.pid, sig)
+            app.wait(10)
+        except subprocess.TimeoutExpired:
+            continue
+        except ProcessLookupError:
+            pass
+        return
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with pytest.MonkeyPatch.context() as patch:
+        if LIBRARIES.exists():
+            patch.setenv("LD_LIBRARY_PATH", str(LIBRARIES), prepend=os.pathsep)
+        playwright = sync_playwright().start()
+    try:
+        browser = playwright.chromium.launch(executable_path=_chromium(), headless=True, args=CHROMIUM_ARGS)
+        yield browser
+        browser.close()
+    finally:
+        playwright.stop()
+
+
+@pytest.fixture
+def new_page(browser: Browser, app_url: str) -> Iterator[Callable[..., Page]]:
+    """Opens pages, each in a context of its own made with the given options (viewport, locale, ...).
+
+    The test fails if one of them logs an error, throws, or asks for anything outside the app.
+    """
+    troubles: list[str] = []
+    contexts: list[BrowserContext] = []
+
+    local = (f"{app_url}/", f"{app_url.replace('http', 'ws', 1)}/", "data:", "blob:", "about:")
+
+    def own(url: str) -> bool:
+        return url.startswith(local)
+
+    def guard(route: Route) -> None:
+        if own(route.request.url):
+            route.continue_()
+        else:
+            troubles.append(f"request outside the app: {route.request.url}")
+            route.abort()
+
+    def open_page(**options) -> Page:
+        # Requests made by a service worker would bypass the guard.
+        context = browser.new_context(**{"base_url": app_url, "service_workers": "block", **options})
+        contexts.append(context)
+        context.route("**/*", guard)
+        context.on("weberror", lambda error: troubles.append(f"page error: {error.error}"))
+        context.on(
+            "console",
+            lambda message: message.type == "error" and troubles.append(f"console error: {message.text}"),
+        )
+        page = context.new_page()
+        page.on(
+            "websocket",
+            lambda ws: own(ws.url) or troubles.append(f"connection outside the app: {ws.url}"),
+        )
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    if troubles:
+        pytest.fail("\n".join(dict.fromkeys(troubles)), pytrace=False)
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Page]) -> Page:
+    return new_page()

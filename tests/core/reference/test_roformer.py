@@ -1,0 +1,59 @@
+"""RoFormer against Hugging Face's."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+import transformers
+
+import core
+from core.key_maps import ROFORMER
+from tests.core.reference.equality import (
+    assert_equal,
+    assert_equal_attention,
+    assert_equal_gradients,
+    copy_weights,
+    padded_batch,
+    randomise,
+)
+
+VOCABULARY, BATCH, TIME = 40, 5, 14
+
+
+@pytest.mark.parametrize(
+    "n_layers, n_heads, d_model, d_ff", [(1, 1, 8, 32), (2, 4, 32, 64), (4, 3, 24, 40), (2, 2, 64, 128)]
+)
+def test_logits_attention_and_gradients(n_layers, n_heads, d_model, d_ff):
+    config = transformers.RoFormerConfig(
+        vocab_size=VOCABULARY,
+        num_hidden_layers=n_layers,
+        num_attention_heads=n_heads,
+        hidden_size=d_model,
+        intermediate_size=d_ff,
+        max_position_embeddings=TIME + 2,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        attn_implementation="eager",
+    )
+    theirs = randomise(transformers.RoFormerForMaskedLM(config))
+    sizes = {"n_layers": n_layers, "n_heads": n_heads, "d_model": d_model, "d_ff": d_ff, "max_len": TIME + 2}
+    ours = core.build("roformer", vocab_size=VOCABULARY, **sizes)
+    copy_weights(theirs, ours, ROFORMER)
+    ids, lengths, valid = padded_batch(BATCH, TIME, VOCABULARY)
+    segments = (torch.arange(TIME) >= lengths[:, None] // 2).long()
+
+    expected = theirs(ids, attention_mask=valid.long(), token_type_ids=segments, output_attentions=True)
+    fused = ours(ids, lengths, segments)
+    with torch.no_grad(), core.capture(ours, "*.weights") as tape:
+        explicit = ours(ids, lengths, segments)
+    for out in (fused, explicit):
+        assert_equal(out.logits[valid], expected.logits[valid], 1e-4, "masked tokens")
+    assert len(expected.attentions) == n_layers
+    for i, weights in enumerate(expected.attentions):
+        assert_equal_attention(tape[f"blocks.{i}.attn.weights"], weights, valid, 1e-5, f"attention {i}")
+
+    tokens = torch.randint(0, VOCABULARY, (int(valid.sum()),))
+    for logits in (fused.logits, expected.logits):
+        F.cross_entropy(logits[valid], tokens).backward()
+    assert_equal_gradients(ours, theirs, ROFORMER, 1e-4)
