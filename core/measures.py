@@ -1,8 +1,9 @@
-"""Numbers read off a model or its tape."""
+"""Numbers read off a model or its tape: what its parameters are, what its heads do."""
 
 from __future__ import annotations
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 
 def count_parameters(model: nn.Module, depth: int = 1) -> dict[str, int]:
@@ -13,3 +14,52 @@ def count_parameters(model: nn.Module, depth: int = 1) -> dict[str, int]:
         path = ".".join(modules[:depth]) or leaf
         counts[path] = counts.get(path, 0) + parameter.numel()
     return counts
+
+
+def entropy(weights: Tensor) -> Tensor:
+    """(…, query, key) → (…): −Σ w log₂ w in bits, averaged over queries; 0 = looks at one token"""
+    return -(weights * weights.clamp(min=1e-12).log2()).sum(-1).mean(-1)
+
+
+def distance(weights: Tensor) -> Tensor:
+    """(…): how far back or ahead it looks, Σ w |query − key|, averaged over queries"""
+    query, key = (torch.arange(n, device=weights.device) for n in weights.shape[-2:])
+    return (weights * (query[:, None] - key).abs()).sum(-1).mean(-1)
+
+
+def previous_token(weights: Tensor) -> Tensor:
+    """(…): weight on the token before, averaged over the queries that have one"""
+    return weights.diagonal(-1, -2, -1).mean(-1)
+
+
+def own_token(weights: Tensor) -> Tensor:
+    """(…): weight on the token itself"""
+    return weights.diagonal(0, -2, -1).mean(-1)
+
+
+def first_token(weights: Tensor) -> Tensor:
+    """(…): weight on the first token, where idle heads rest; the first query, which may have no choice, left out"""
+    return weights[..., 1:, 0].mean(-1)
+
+
+def induction(weights: Tensor, ids: Tensor) -> Tensor:
+    """(…): weight on the token after an earlier occurrence of the current one (Olsson et al. 2022)
+
+    weights (…, time, time), ids (time,); averaged over the queries that have such a token, 0 when none has.
+    """
+    same = ids[:, None] == ids  # (query, key)
+    earlier = same & (torch.arange(len(ids), device=ids.device) < torch.arange(len(ids), device=ids.device)[:, None])
+    after = nn.functional.pad(earlier, (1, -1))  # key j is marked if token j − 1 is an earlier occurrence
+    asked = after.any(-1)
+    if not asked.any():
+        return weights.new_zeros(weights.shape[:-2])
+    return (weights * after).sum(-1)[..., asked].mean(-1)
+
+
+def agreement(weights: Tensor, ideal: list[list[int]]) -> Tensor:
+    """(…): weight on the right source tokens; weights (…, target, source), `ideal` names them per target"""
+    marks = torch.zeros(len(ideal), weights.shape[-1], device=weights.device)
+    for row, sources in enumerate(ideal):
+        marks[row, sources] = 1.0
+    asked = marks.any(-1)
+    return (weights[..., : len(ideal), :] * marks).sum(-1)[..., asked].mean(-1)

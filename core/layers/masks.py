@@ -7,33 +7,63 @@ from torch import Tensor
 
 
 class InputError(ValueError):
-    """An input the model cannot read: too long, empty, or with tokens or lengths out of range."""
+    """An input that cannot be read: too long, empty, or with tokens or lengths out of range. In both languages."""
+
+    def __init__(self, en: str, zh: str):
+        self.en, self.zh = en, zh
+        super().__init__(en)
+
+    def text(self, language: str) -> str:
+        return getattr(self, language)
+
+    def __reduce__(self):  # so that it can cross a process boundary
+        return type(self), (self.en, self.zh)
 
 
 def check_ids(ids: Tensor, vocab_size: int, max_len: int | None = None) -> None:
     """Refuse what would otherwise fail deep inside an embedding."""
     if ids.dim() != 2 or 0 in ids.shape:
-        raise InputError(f"Token ids must have shape (batch, time), neither empty; got {tuple(ids.shape)}.")
-    if max_len is not None and ids.shape[1] > max_len:
-        raise InputError(f"The input has {ids.shape[1]} tokens, but the model was built for max_len = {max_len}.")
+        shape = tuple(ids.shape)
+        raise InputError(
+            f"Token ids must have shape (batch, time), neither empty; got {shape}.",
+            f"符号编号的形状须为 (batch, time)，且都不为空；实际为 {shape}。",
+        )
+    time = ids.shape[1]
+    if max_len is not None and time > max_len:
+        raise InputError(
+            f"The input has {time} tokens, but the model was built for max_len = {max_len}.",
+            f"输入有 {time} 个符号，而模型按 max_len = {max_len} 构建。",
+        )
     if ids.is_meta:
         return
     low, high = map(int, torch.aminmax(ids))
     if low < 0 or high >= vocab_size:
-        wrong = low if low < 0 else high
-        raise InputError(f"Token id {wrong} is outside the vocabulary: ids go from 0 to {vocab_size - 1}.")
+        wrong, last = low if low < 0 else high, vocab_size - 1
+        raise InputError(
+            f"Token id {wrong} is outside the vocabulary: ids go from 0 to {last}.",
+            f"符号编号 {wrong} 不在词表中：编号从 0 到 {last}。",
+        )
 
 
 def check_lengths(lengths: Tensor | None, ids: Tensor) -> Tensor | None:
     """The lengths on the ids' device, or None when every sequence fills its row (then no mask is needed)."""
     if lengths is None or lengths.is_meta:
         return None
-    if lengths.shape != ids.shape[:1]:
-        raise InputError(f"There must be one length per sequence: {ids.shape[0]}, not {tuple(lengths.shape)}.")
+    batch, time = ids.shape
+    if lengths.shape != (batch,):
+        shape = tuple(lengths.shape)
+        raise InputError(
+            f"There must be one length per sequence: {batch}, not {shape}.",
+            f"每个序列须有一个长度：{batch} 个，而不是 {shape}。",
+        )
     low, high = map(int, torch.aminmax(lengths))
-    if low < 1 or high > ids.shape[1]:
-        raise InputError(f"Lengths must be from 1 to {ids.shape[1]}; got {low if low < 1 else high}.")
-    return None if low == ids.shape[1] else lengths.to(ids.device)
+    if low < 1 or high > time:
+        wrong = low if low < 1 else high
+        raise InputError(
+            f"Lengths must be from 1 to {time}; got {wrong}.",
+            f"长度须在 1 到 {time} 之间；实际为 {wrong}。",
+        )
+    return None if low == time else lengths.to(ids.device)
 
 
 def valid_mask(lengths: Tensor, time: int) -> Tensor:

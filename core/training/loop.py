@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.layers.heads import IGNORE
+from core.layers.heads import IGNORE, PointerHead
 from core.options import Text
 from core.tasks.base import Batch, Task
 from core.training.curriculum import Curriculum
@@ -60,7 +61,7 @@ class Trainer:
         self.noise = torch.Generator().manual_seed(seed + 1).get_state()  # for dropout
         self.fixed = None
         if options.samples is not None:
-            self.fixed = task._gather(options.samples, self.data, held_out=False)
+            self.fixed = task.gather(options.samples, self.data, held_out=False)
 
     def steps(self) -> Iterator[Step]:
         while self.index < self.options.steps:
@@ -100,16 +101,19 @@ class Trainer:
                 with pushed_embeddings(self.model, self.options.adversarial):
                     (self.forward(batch)[1] / self.options.accumulate).backward()
             batch_right, batch_asked = score(self.model, logits.detach(), batch)
-            loss += float(batch_loss) / self.options.accumulate
+            loss += batch_loss.item() / self.options.accumulate
             right, asked, tokens = right + batch_right, asked + batch_asked, tokens + int(batch.lengths.sum())
         return loss, right / max(1, asked), tokens
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         half = self.options.precision == "bfloat16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=half):
-            logits = self.model(*batch.inputs).logits
-        logits = logits.float()
-        return logits, self.model.head.loss(logits, batch.target, batch.lengths)
+            output = self.model(*batch.inputs)
+        logits = output.logits.float()
+        loss = self.model.head.loss(logits, batch.target, batch.lengths)
+        if batch.next_sentence is not None:
+            loss = loss + F.cross_entropy(output.next_sentence.float(), batch.next_sentence)
+        return logits, loss
 
     def next_batch(self) -> Batch:
         if self.fixed is None:
@@ -158,11 +162,18 @@ class Trainer:
 
 
 def score(model: nn.Module, logits: Tensor, batch: Batch) -> tuple[float, int]:
-    """How many answers are right, and how many were asked for."""
-    if logits.shape[:-1] != batch.target.shape:
-        raise ValueError(f"Logits {tuple(logits.shape)} do not answer targets {tuple(batch.target.shape)}.")
+    """How many answers are right, and how many were asked for (spans: found or to be found)."""
+    if isinstance(model.head, PointerHead):
+        found = logits > 0
+        return float((found & batch.target).sum()), int((found | batch.target).sum())
+    answers = model.head.predict(logits, batch.lengths)
+    if isinstance(answers, list):  # tag paths, each as long as its sequence
+        answers = nn.utils.rnn.pad_sequence([torch.tensor(path) for path in answers], batch_first=True)
+        answers = answers.to(batch.target.device)
+    if answers.shape != batch.target.shape:
+        raise ValueError(f"Answers {tuple(answers.shape)} do not meet targets {tuple(batch.target.shape)}.")
     asked = batch.target != IGNORE
-    right = (logits.argmax(-1) == batch.target) & asked
+    right = (answers == batch.target) & asked
     return float(right.sum()), int(asked.sum())
 
 

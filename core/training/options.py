@@ -60,7 +60,10 @@ class Training(Options):
             raise ConfigError(
                 "warmup",
                 self.warmup,
-                Text(f"training ends after {self.steps} steps, before the warm-up.", f"训练在 {self.steps} 步后结束，早于预热。"),
+                Text(
+                    f"training ends after {self.steps} steps, before the warm-up.",
+                    f"训练在 {self.steps} 步后结束，早于预热。",
+                ),
                 Text(f"Use less than {self.steps}.", f"请小于 {self.steps}。"),
             )
         if self.samples is not None and self.curriculum:

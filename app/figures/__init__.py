@@ -1,0 +1,1 @@
+"""Plotly figures from plain arrays: no torch, no gradio."""
