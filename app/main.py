@@ -19,6 +19,7 @@ from app.figures import attention
 from app.i18n import WORDS, language_of, say, translations
 from app.looking import look
 from core import InputError
+from core.allocator import keep_freed_memory
 from core.measures import count_parameters
 
 STATIC = Path(__file__).resolve().parents[1] / "static"
@@ -109,6 +110,7 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--no-open", action="store_true", help="do not open a browser")
     options = parser.parse_args()
+    keep_freed_memory()
     address = f"http://{options.host}:{options.port}"
     if not options.no_open:
         threading.Timer(1.5, webbrowser.open, [address]).start()

@@ -123,8 +123,8 @@ class TransformerConfig(Config):
 
     def check(self) -> None:
         if self.d_head is None and self.d_model % self.n_heads:
-            widths = [h for h in range(1, self.d_model + 1) if self.d_model % h == 0]
-            nearest = min(widths, key=lambda h: abs(h - self.n_heads))
+            fitting = [h for h in range(1, min(self.d_model, 128) + 1) if self.d_model % h == 0]
+            nearest = min(fitting, key=lambda h: abs(h - self.n_heads))
             raise ConfigError(
                 "n_heads", self.n_heads,
                 Text(f"d_model = {self.d_model} cannot be split into {self.n_heads} equal heads.", f"d_model = {self.d_model} 不能等分为 {self.n_heads} 个头。"),
@@ -138,16 +138,18 @@ class TransformerConfig(Config):
                 Text(f"Use one of: {fitting}.", f"可用：{fitting}。"),
             )  # fmt: skip
         if self.position == "rope" and self.head_width % 2:
+            even = min(self.head_width + 1, 1_024)
             raise ConfigError(
                 "position", "rope",
                 Text(f"RoPE turns pairs of numbers, but a head is {self.head_width} wide.", f"RoPE 旋转成对的数，而每个头宽 {self.head_width}。"),
-                Text(f"Use an even head width, for example d_head = {self.head_width + 1}.", f"请用偶数头宽，例如 d_head = {self.head_width + 1}。"),
+                Text(f"Use an even head width, for example d_head = {even}.", f"请用偶数头宽，例如 d_head = {even}。"),
             )  # fmt: skip
         if self.position == "sinusoidal" and self.d_model % 2:
+            even = self.d_model + (1 if self.d_head else self.n_heads)  # the heads still fit
             raise ConfigError(
                 "position", "sinusoidal",
                 Text(f"sines and cosines come in pairs, but d_model = {self.d_model} is odd.", f"正弦与余弦成对出现，而 d_model = {self.d_model} 是奇数。"),
-                Text(f"Use d_model = {self.d_model + 1}.", f"请用 d_model = {self.d_model + 1}。"),
+                Text(f"Use d_model = {even}.", f"请用 d_model = {even}。"),
             )  # fmt: skip
         if self.position == "t5" and (self.n_buckets % 4 or self.max_distance <= self.n_buckets // 2):
             raise ConfigError(

@@ -75,7 +75,7 @@ class Option:
     def _range_text(self) -> Text:
         if self.kind is bool:
             return Text("Use True or False.", "请用 True 或 False。")
-        low, high = f"{self.low:g}", f"{self.high:g}"
+        low, high = (str(int(b)) if self.kind is int else f"{b:g}" for b in (self.low, self.high))
         none_en, none_zh = (", or None for automatic", "，或 None（自动）") if self.optional else ("", "")
         return Text(f"Choose from {low} to {high}{none_en}.", f"请在 {low} 到 {high} 之间选择{none_zh}。")
 
@@ -95,7 +95,12 @@ class Options:
 
     def __post_init__(self):
         for known in self.options():
-            known.check(getattr(self, known.name))
+            value = getattr(self, known.name)
+            if known.kind is str and isinstance(value, str) and value not in known.choices:
+                for other in self.options():
+                    if value in other.choices:
+                        raise ConfigError(known.name, value, *_belongs_elsewhere(value, other.name))
+            known.check(value)
         self.check()
 
     def check(self) -> None:
@@ -111,7 +116,7 @@ class Options:
         return [field.metadata["option"] for field in fields(cls)]
 
     @classmethod
-    def make(cls, **values: Any) -> Self:
+    def make(cls, /, **values: Any) -> Self:
         """As the constructor, but an unknown option is a `ConfigError` too."""
         known = [option.name for option in cls.options()]
         for name, value in values.items():
@@ -129,3 +134,10 @@ class Options:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def _belongs_elsewhere(value: str, name: str) -> tuple[Text, Text]:
+    return (
+        Text(f"that is a {name}.", f"这是 {name} 的取值。"),
+        Text(f"Use {name} = {value!r}.", f"请用 {name} = {value!r}。"),
+    )

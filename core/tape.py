@@ -35,18 +35,20 @@ class Observer:
         self.paths = {module: path for path, module in model.named_modules()}
         self.patterns = tuple(patterns)
         self.fired: set[str] = set()
+        self._found: dict[tuple[nn.Module, str], tuple[str | None, list[str]]] = {}
 
-    def name(self, module: nn.Module, point: str) -> str | None:
-        """The full name of a point, or None when the module is not part of the watched model."""
-        path = self.paths.get(module)
-        return None if path is None else f"{path}.{point}".lstrip(".")
-
-    def matching(self, name: str) -> list[str]:
-        return [pattern for pattern in self.patterns if fnmatchcase(name, pattern)]
+    def find(self, module: nn.Module, point: str) -> tuple[str | None, list[str]]:
+        """A point's full name (None: not part of the watched model) and the patterns that ask for it."""
+        found = self._found.get((module, point))
+        if found is None:
+            path = self.paths.get(module)
+            name = None if path is None else f"{path}.{point}".lstrip(".")
+            matching = [] if name is None else [p for p in self.patterns if fnmatchcase(name, p)]
+            found = self._found[module, point] = name, matching
+        return found
 
     def wants(self, module: nn.Module, point: str) -> bool:
-        name = self.name(module, point)
-        return name is not None and bool(self.matching(name))
+        return bool(self.find(module, point)[1])
 
     def unmatched(self) -> list[str]:
         return [p for p in self.patterns if not any(fnmatchcase(name, p) for name in self.fired)]
@@ -116,8 +118,8 @@ class Editing(Observer):
         super().__init__(model, list(edits))
         self.edits = dict(edits)
 
-    def revise(self, name: str, value: Tensor, time: int | None) -> Tensor:
-        for pattern in self.matching(name):
+    def revise(self, name: str, patterns: list[str], value: Tensor, time: int | None) -> Tensor:
+        for pattern in patterns:
             edit = self.edits[pattern]
             at_step = getattr(edit, "at_step", None)
             revised = edit(value) if time is None or at_step is None else at_step(value, time)
@@ -218,16 +220,17 @@ class Steps:
 
 def _revise(module: nn.Module, point: str, value: Tensor, time: int | None) -> Tensor:
     for observer in _observers.get():
-        name = observer.name(module, point)
+        name, patterns = observer.find(module, point)
         if name is None:
             continue
         observer.fired.add(name)
-        if isinstance(observer, Editing):
-            value = observer.revise(name, value, time)
+        if patterns and isinstance(observer, Editing):
+            value = observer.revise(name, patterns, value, time)
     return value
 
 
 def _record(module: nn.Module, point: str, value: Tensor | list[Tensor]) -> None:
     for observer in _observers.get():
-        if isinstance(observer, Tape) and observer.wants(module, point):
-            observer.keep(observer.name(module, point), value)
+        name, patterns = observer.find(module, point)
+        if patterns and isinstance(observer, Tape):
+            observer.keep(name, value)

@@ -39,7 +39,7 @@ def models() -> list[str]:
     return list(FAMILIES)
 
 
-def configure(name: str, **options: Any) -> Config:
+def configure(name: str, /, **options: Any) -> Config:
     """The checked configuration of a family or a preset, with some options changed."""
     if name in PRESETS:
         preset = PRESETS[name]
@@ -55,7 +55,7 @@ def configure(name: str, **options: Any) -> Config:
     return CONFIGS[name].make(**options)
 
 
-def build(name: str | Config, *, device: str | torch.device | None = None, **options: Any) -> nn.Module:
+def build(name: str | Config, /, *, device: str | torch.device | None = None, **options: Any) -> nn.Module:
     """A new model of a family (`"gpt"`), a preset (`"bert-base"`) or a configuration.
 
     On `device="meta"` nothing is allocated: a model of any size can be looked at.

@@ -6,12 +6,14 @@ import sys
 
 import torch
 
+from core.allocator import keep_freed_memory
 from tests.bench import capture, local, recurrent, stacks
 
 BENCHES = {"recurrent": recurrent, "stacks": stacks, "capture": capture, "local": local}
 
 
 def main(names: list[str]) -> int:
+    keep_freed_memory()  # for both sides alike, as the app does
     torch.set_num_threads(1)
     torch.manual_seed(0)
     print(f"{'measured in one run, sides in turns, one thread':<70} {'ratio':>6}  {'goal':<15} our time")

@@ -29,6 +29,6 @@ def rows() -> Iterator[Row]:
     def hugging_face() -> None:
         eager(ids, output_attentions=True, output_hidden_states=True)
 
-    yield compare("capture everything, BERT-Base, 128 tokens / plain forward", captured, plain, 1.1, rounds=25)
+    yield compare("capture everything, BERT-Base, 128 tokens / plain forward", captured, plain, 1.1, rounds=41)
     name = "capture everything, BERT-Base, 128 tokens / Hugging Face eager"
-    yield compare(name, captured, hugging_face, 1.0, rounds=25)
+    yield compare(name, captured, hugging_face, 1.0, rounds=41)

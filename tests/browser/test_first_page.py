@@ -75,18 +75,17 @@ def test_another_head_and_another_input_move_the_pictures(new_page):
     np.testing.assert_array_equal(shown_weights(page, "one-head"), seen.weights[0, 2].astype(np.float64))
 
 
-@pytest.mark.parametrize(
-    "text", ["", "a", "hello world", "</script><img src=x onerror=alert(1)>", "🙂🙂", "中文", "שלום"]
-)
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-def test_unreadable_input_is_answered_beside_the_box_and_nothing_is_lost(new_page, text, locale):
+def test_unreadable_input_is_answered_beside_the_box_and_nothing_is_lost(new_page, locale):
     page = open_first_page(new_page, locale=locale)
     before = shown_weights(page, "one-head")
-    page.locator("#input textarea").fill(text)
-    expect(page.locator("#problem textarea")).to_be_visible()
-    sentence = page.locator("#problem textarea").input_value()
-    assert sentence and "Traceback" not in sentence
-    assert any("\u4e00" <= c <= "\u9fff" for c in sentence) == (locale == "zh-CN" or text == "中文")
-    np.testing.assert_array_equal(shown_weights(page, "one-head"), before)
-    page.locator("#input textarea").fill(FIRST_INPUT)
-    expect(page.locator("#problem textarea")).to_be_hidden()
+    problem = page.locator("#problem textarea")
+    for text in ["", "a", "hello world", "</script><img src=x onerror=alert(1)>", "🙂🙂", "中文", "שלום"]:
+        page.locator("#input textarea").fill(text)
+        expect(problem).to_be_visible()
+        sentence = problem.input_value()
+        assert sentence and "Traceback" not in sentence
+        assert any("\u4e00" <= c <= "\u9fff" for c in sentence.replace("中文", "")) == (locale == "zh-CN")
+        np.testing.assert_array_equal(shown_weights(page, "one-head"), before)
+        page.locator("#input textarea").fill(FIRST_INPUT)
+        expect(problem).to_be_hidden()
