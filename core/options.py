@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from typing import Any, Self
 
 
@@ -97,9 +98,10 @@ class Options:
         for known in self.options():
             value = getattr(self, known.name)
             if known.kind is str and isinstance(value, str) and value not in known.choices:
-                for other in self.options():
-                    if value in other.choices:
-                        raise ConfigError(known.name, value, *_belongs_elsewhere(value, other.name))
+                others = [other.name for other in self.options() if value in other.choices]
+                if others:
+                    alike = max(others, key=partial(_likeness, known.name))
+                    raise ConfigError(known.name, value, *_belongs_elsewhere(value, alike))
             known.check(value)
         self.check()
 
@@ -134,6 +136,10 @@ class Options:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def _likeness(name: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, name, other).ratio()
 
 
 def _belongs_elsewhere(value: str, name: str) -> tuple[Text, Text]:

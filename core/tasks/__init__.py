@@ -1,16 +1,35 @@
-"""Toy tasks by name."""
+"""Tasks by name."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from core.options import ConfigError, Text
-from core.tasks.base import Batch, Examples, Task
+from core.tasks.addition import Addition
+from core.tasks.base import Batch, DataError, Examples, Task, Worked
+from core.tasks.brackets import Brackets
+from core.tasks.classes import SentenceClasses
 from core.tasks.copying import Copy, Reverse, Sort
+from core.tasks.dates import Dates
+from core.tasks.entities import Entities
 from core.tasks.induction import Induction
+from core.tasks.masked import MaskedWords
+from core.tasks.modular import ModularAddition
+from core.tasks.nested import NestedNames
+from core.tasks.own import own
 from core.tasks.parity import Parity
+from core.tasks.questions import Questions
+from core.tasks.recall import Recall
+from core.tasks.text import Characters
+from core.tasks.translation import Translation
 
-TASKS: dict[str, type[Task]] = {task.name: task for task in [Parity, Copy, Reverse, Sort, Induction]}
+TASKS: dict[str, type[Task]] = {
+    task.name: task
+    for task in [
+        Parity, Copy, Reverse, Sort, Induction, Recall, Addition, ModularAddition, Brackets,
+        Dates, Translation, Characters, MaskedWords, Entities, SentenceClasses, Questions, NestedNames,
+    ]
+}  # fmt: skip
 
 
 def tasks() -> list[str]:
@@ -30,4 +49,4 @@ def task(name: str, **knobs: Any) -> Task:
     return TASKS[name].make(**knobs)
 
 
-__all__ = ["TASKS", "Batch", "Examples", "Task", "task", "tasks"]
+__all__ = ["TASKS", "Batch", "DataError", "Examples", "Task", "Worked", "own", "task", "tasks"]

@@ -2,63 +2,51 @@
 
     draw → Examples (problem, answer) → lay_out by form → Batch (what a model of that form takes, and its target)
 
-A form is how a family meets the task: `label` (one answer), `tags` (one per step), `pairs` (source → target) or
-`stream` (source, start token, target in one row, as a language model reads it).
+A form is how a family meets the task (see `layouts`); which head answers which form is told here, once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from core.layers.heads import IGNORE
-from core.layers.masks import InputError, valid_mask
+from core.config import CONFIGS
+from core.layers.masks import InputError
 from core.models import takes_two
 from core.options import ConfigError, Options, Text
+from core.tasks import layouts
+from core.tasks.layouts import BOS, EOS, PAD, Batch, Examples
+from core.tasks.measure import constant_guess
 
-PAD, BOS, EOS = 0, 1, 2
-HELD_OUT_SHARE = 8  # one problem in so many is never trained on
-
-
-@dataclass(frozen=True)
-class Examples:
-    """Problems and their right answers, padded with 0, not yet laid out for a family of models."""
-
-    source: Tensor  # (n, time)
-    source_lengths: Tensor  # (n,)
-    target: Tensor  # (n,) labels; (n, time) tags or a sequence
-    target_lengths: Tensor | None = None  # (n,), where the target is a sequence
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-    def pick(self, rows: Tensor) -> Examples:
-        lengths = None if self.target_lengths is None else self.target_lengths[rows]
-        return Examples(self.source[rows], self.source_lengths[rows], self.target[rows], lengths)
-
-    def join(self, other: Examples) -> Examples:
-        lengths = None
-        if self.target_lengths is not None:
-            lengths = torch.cat([self.target_lengths, other.target_lengths])
-        return Examples(
-            stack_rows(self.source, other.source),
-            torch.cat([self.source_lengths, other.source_lengths]),
-            stack_rows(self.target, other.target),
-            lengths,
-        )
+HEADS = {
+    "label": ("classifier",),
+    "tags": ("tagger", "crf"),
+    "pairs": ("lm",),
+    "stream": ("lm",),
+    "masked": ("mlm",),
+    "answer": ("qa",),
+    "spans": ("pointer",),
+}
+FORMS = {head: form for form, heads in HEADS.items() if form != "pairs" for head in heads}
+TWO_SEQUENCES = ("seq2seq", "transformer", "t5")
+SPECIAL = ("·", "<s>", "</s>")  # what padding, start and end are called
+STRETCH = 4  # models get room for problems so many times as long as in training
+CHANCE_SAMPLE = 4096
 
 
-@dataclass(frozen=True)
-class Batch:
-    inputs: tuple[Tensor, ...]  # what the model is called with
-    target: Tensor  # what its head should answer; IGNORE does not count
-    lengths: Tensor  # (batch,): valid steps of what the head sees
+class DataError(InputError):
+    """Something typed or uploaded that a task cannot use; says where, what, and what it expected."""
 
-    def to(self, device: torch.device) -> Batch:
-        return Batch(tuple(x.to(device) for x in self.inputs), self.target.to(device), self.lengths.to(device))
+
+class Worked(NamedTuple):
+    """One problem and its right answer, as text."""
+
+    problem: str
+    answer: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +56,8 @@ class Task(Options):
     name: ClassVar[str]
     help: ClassVar[Text]
     forms: ClassVar[tuple[str, ...]]
+    held_out_share: ClassVar[float] = 1 / 8  # of the problems, never trained on
+    joiner: ClassVar[str] = " "  # what stands between two tokens in writing
 
     @classmethod
     def title(cls) -> str:
@@ -83,47 +73,63 @@ class Task(Options):
         return len(self.tokens)
 
     @property
+    def label_names(self) -> list[Text]:
+        """What each label, tag or span type is called."""
+        return []
+
+    @property
     def n_labels(self) -> int:
-        """How many answers there are, for the forms `label` and `tags`."""
-        return 2
+        return max(1, len(self.label_names))
 
     @property
     def chance(self) -> float:
-        """The accuracy of a guess."""
-        raise NotImplementedError
+        """The accuracy of whoever does not look at the problem: nobody does better than to give the commonest
+        answer every time. Measured on training problems unless a task knows it exactly."""
+        return _measured_chance(self)
 
     @property
     def longest(self) -> int:
-        """The longest problem in training."""
+        """The longest problem in training, in the task's own measure: tokens unless it says otherwise."""
         raise NotImplementedError
+
+    def room(self, form: str) -> int:
+        """Tokens in the longest row a model sees in training."""
+        return {"stream": 2 * self.longest + 2, "pairs": self.longest + 1}.get(form, self.longest)
 
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
         """n random problems with lengths from `low` to `high`; by default as in training."""
         raise NotImplementedError
 
-    def alignment(self, source: list[int], target: list[int]) -> list[list[int]] | None:
-        """For every target token the source positions an attention map should show; None: there is no ideal."""
+    def solve(self, source: list[int]) -> list[int] | int | None:
+        """The right answer to any problem; None where there is none (or more than one)."""
         return None
+
+    def alignment(self, source: list[int], target: list[int]) -> list[list[int]] | None:
+        """For every target token (or the one label) the source positions an attention map should show.
+
+        An empty list: it needs no source token. None: there is no ideal.
+        """
+        return None
+
+    # Held out or trained on
 
     def held_out(self, examples: Examples) -> Tensor:
         """(n,): True for the problems kept for evaluation, decided by the problem itself."""
-        place = torch.arange(1, examples.source.shape[1] + 1)
-        mixed = (examples.source * (place * place * 48_271 % 999_983)).sum(1) * 69_621 % 1_000_003
-        return mixed % HELD_OUT_SHARE == 0
+        return problem_hash(examples.source) % round(1 / self.held_out_share) == 0
 
     def batch(self, n: int, rng: torch.Generator, form: str, limit: int | None = None) -> Batch:
         """Fresh training problems, none of them held out; `limit` is the curriculum's longest length so far."""
-        return self.lay_out(self._gather(n, rng, held_out=False, high=limit), form)
+        return self.lay_out(self.gather(n, rng, held_out=False, high=limit), form)
 
     def evaluation(self, n: int = 256, *, length: int | None = None, seed: int = 0) -> Examples:
         """Held-out problems, of one length if asked (also beyond training); always the same for a seed."""
         rng = torch.Generator().manual_seed(0xE7A1 + seed)
-        return self._gather(n, rng, held_out=True, low=length, high=length)
+        return self.gather(n, rng, held_out=True, low=length, high=length)
 
-    def _gather(self, n: int, rng: torch.Generator, held_out: bool, **lengths: int | None) -> Examples:
+    def gather(self, n: int, rng: torch.Generator, held_out: bool, **lengths: int | None) -> Examples:
         """Draw until n problems lie on the wanted side of the split."""
         chosen: Examples | None = None
-        share = HELD_OUT_SHARE if held_out else HELD_OUT_SHARE / (HELD_OUT_SHARE - 1)
+        share = 1 / (self.held_out_share if held_out else 1 - self.held_out_share)
         for _ in range(100):
             missing = n - (0 if chosen is None else len(chosen))
             drawn = self.draw(int(missing * share * 1.2) + 8, rng, **lengths)
@@ -134,102 +140,127 @@ class Task(Options):
         raise ConfigError(
             "max_len",
             self.longest,
-            Text("there are too few different problems to keep some for evaluation.", "不同的问题太少，无法留出评估集。"),
+            Text(
+                "there are too few different problems to keep some for evaluation.",
+                "不同的问题太少，无法留出评估集。",
+            ),
             Text("Use longer sequences or more symbols.", "请用更长的序列或更多的符号。"),
         )
+
+    # Which models meet it, and how
+
+    def heads(self, family: str) -> list[str]:
+        """The heads with which a family can meet this task, the usual one first; none: it cannot.
+
+        Encoder–decoders have no choice of head: theirs is "lm".
+        """
+        if family in TWO_SEQUENCES:
+            return ["lm"] if "pairs" in self.forms else []
+        known = next(option for option in CONFIGS[family].options() if option.name == "head").choices
+        return [head for form in self.forms if form != "pairs" for head in HEADS[form] if head in known]
+
+    def suits(self, family: str) -> str | None:
+        """The head with which a family meets this task, or None."""
+        return next(iter(self.heads(family)), None)
+
+    @property
+    def families(self) -> list[str]:
+        return [family for family in CONFIGS if self.suits(family)]
+
+    def model_options(self, family: str, head: str | None = None) -> dict[str, Any]:
+        """The options a model of this family needs for this task, with room for much longer problems."""
+        head = head or self.suits(family)
+        if head not in self.heads(family):
+            raise self._unmet(head or family)
+        if family in TWO_SEQUENCES:
+            return {"vocab_size": self.vocab_size, "max_len": max(64, STRETCH * self.room("pairs"))}
+        options = {"vocab_size": self.vocab_size, "max_len": max(64, STRETCH * self.room(FORMS[head])), "head": head}
+        if head in ("classifier", "tagger", "crf", "pointer"):
+            options["n_labels"] = self.n_labels
+        return options
 
     def form(self, model: nn.Module) -> str:
         """How this model meets the task; a `ConfigError` when it cannot."""
         head = getattr(model.config, "head", None)
-        form = "pairs" if takes_two(model) else {"classifier": "label", "lm": "stream"}.get(head, "tags")
+        form = "pairs" if takes_two(model) else FORMS[head]
         if form not in self.forms:
-            raise ConfigError(
-                "head",
-                head or model.config.family,
-                Text(f"the task {self.name} does not ask for that.", f"任务 {self.name} 不适合这种输出。"),
-                Text(f"It can be met as: {', '.join(self.forms)}.", f"可用形式：{'、'.join(self.forms)}。"),
-            )
+            raise self._unmet(head or model.config.family)
         return form
 
+    def _unmet(self, value: str) -> ConfigError:
+        return ConfigError(
+            "head",
+            value,
+            Text(f"the task {self.name} does not ask for that.", f"任务 {self.name} 不适合这种输出。"),
+            Text(f"It can be met as: {', '.join(self.forms)}.", f"可用形式：{'、'.join(self.forms)}。"),
+        )
+
     def lay_out(self, examples: Examples, form: str) -> Batch:
-        source, lengths = trim(examples.source, examples.source_lengths)
-        if form == "label":
-            return Batch((source, lengths), self.labels(examples), lengths)
-        if form == "tags":
-            tags = self.tags(examples)[:, : source.shape[1]]
-            return Batch((source, lengths), tags.masked_fill(~valid_mask(lengths, source.shape[1]), IGNORE), lengths)
-        target, target_lengths = trim(append(examples.target, examples.target_lengths, EOS), examples.target_lengths + 1)
-        valid = valid_mask(target_lengths, target.shape[1])
-        if form == "pairs":
-            given = torch.cat([torch.full_like(target[:, :1], BOS), target[:, :-1]], dim=1)
-            given = given.masked_fill(~valid, PAD)
-            inputs = (source, given, lengths, target_lengths)
-            return Batch(inputs, target.masked_fill(~valid, IGNORE), target_lengths)
-        return self.lay_out_stream(source, lengths, target, target_lengths)
+        if form == "spans":
+            return layouts.lay_out_spans(examples, self.n_labels)
+        return getattr(layouts, f"lay_out_{form}")(examples)
 
-    def lay_out_stream(self, source: Tensor, lengths: Tensor, target: Tensor, target_lengths: Tensor) -> Batch:
-        """source, BOS, target in one row; only the target is to be predicted."""
-        prompt = append(source, lengths, BOS)
-        ids, total = concatenate(prompt, lengths + 1, target, target_lengths)
-        place = torch.arange(ids.shape[1])
-        asked = (place > lengths[:, None]) & (place < total[:, None])
-        inputs, goal = ids[:, :-1], ids.masked_fill(~asked, IGNORE)[:, 1:]
-        return Batch((inputs, total - 1), goal, total - 1)
+    # Text
 
-    def labels(self, examples: Examples) -> Tensor:
-        return examples.target
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        return {token: i for i, token in enumerate(self.tokens) if token not in SPECIAL}
 
-    def tags(self, examples: Examples) -> Tensor:
-        return examples.target
+    def split(self, text: str) -> list[str]:
+        """Typed text as tokens: separated by spaces; without any, one character each."""
+        return text.split() if len(text.split()) > 1 or text.strip() in self.ids else list(text.strip())
 
     def read(self, text: str) -> list[int]:
-        """Token ids of a problem typed by somebody, tokens separated by spaces; or one character each."""
-        names = {token: i for i, token in enumerate(self.tokens)}
-        words = text.split() if any(c.isspace() for c in text.strip()) or text.strip() in names else list(text.strip())
-        unknown = [word for word in words if word not in names]
-        if unknown or not words:
-            known = " ".join(self.tokens[EOS + 1 :][:12])
-            what = f"{unknown[0][:20]!r} is not one of its tokens" if unknown else "the input is empty"
-            raise InputError(f"The task {self.name} cannot read this: {what}. It knows, for example: {known}")
-        return [names[word] for word in words]
+        """Token ids of a problem typed by somebody; a `DataError` names what it does not know."""
+        words = self.split(text)
+        if not words:
+            raise DataError("The input is empty.", "输入为空。")
+        unknown = next((word for word in words if word not in self.ids), None)
+        if unknown is not None:
+            odd, known = repr(unknown[:20]), " ".join(list(self.ids)[:12])
+            raise DataError(
+                f"{odd} is not one of this task's tokens, such as {known}.",
+                f"{odd} 不是此任务的符号，例如 {known}。",
+            )
+        return [self.ids[word] for word in words]
 
     def show(self, ids: list[int]) -> list[str]:
         return [self.tokens[i] for i in ids]
 
+    def say(self, ids: list[int]) -> str:
+        return self.joiner.join(self.show(ids))
 
-def trim(rows: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Cut columns that are padding everywhere."""
-    return rows[:, : int(lengths.max())], lengths
+    def example(self, seed: int = 0, language: str = "en") -> Worked:
+        """One worked problem."""
+        one = self.draw(1, torch.Generator().manual_seed(seed))
+        source = one.source[0, : one.source_lengths[0]].tolist()
+        return Worked(self.say(source), self.say_answer(source, one, language))
 
-
-def append(rows: Tensor, lengths: Tensor, token: int) -> Tensor:
-    """Each row with one more token at its own end."""
-    longer = torch.cat([rows, rows.new_zeros(len(rows), 1)], dim=1)
-    return longer.scatter(1, lengths[:, None], token)
-
-
-def concatenate(first: Tensor, first_lengths: Tensor, second: Tensor, second_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Row by row, the second behind the first, without padding in between."""
-    total = first_lengths + second_lengths
-    joined = first.new_zeros(len(first), first.shape[1] + second.shape[1])
-    joined[:, : first.shape[1]] = first * valid_mask(first_lengths, first.shape[1])
-    places = first_lengths[:, None] + torch.arange(second.shape[1])
-    joined = joined.scatter_add(1, places, second * valid_mask(second_lengths, second.shape[1]))
-    return trim(joined, total)
-
-
-def stack_rows(first: Tensor, second: Tensor) -> Tensor:
-    """Rows of different widths below each other, padded with 0."""
-    if first.dim() == 1:
-        return torch.cat([first, second])
-    width = max(first.shape[1], second.shape[1])
-    return torch.cat([nn.functional.pad(rows, (0, width - rows.shape[1])) for rows in (first, second)])
+    def say_answer(self, source: list[int], one: Examples, language: str) -> str:
+        """The answer of the only example, in words."""
+        target, names = one.target[0].tolist(), [getattr(name, language) for name in self.label_names]
+        if one.target_lengths is not None:
+            return self.say(target[: one.target_lengths[0]])
+        if "label" in self.forms:
+            return names[target]
+        if "tags" in self.forms:
+            return " ".join(names[tag] for tag in target[: len(source)])
+        if "answer" in self.forms:
+            return self.say(source[target[0] : target[1] + 1])
+        found = zip(*layouts.span_parts(one.target[0][one.target[0] > 0]), strict=True)
+        return "; ".join(f"{self.say(source[start : end + 1])}: {names[kind]}" for kind, start, end in found)
 
 
-def random_rows(
-    n: int, low: int, high: int, first_symbol: int, vocab_size: int, rng: torch.Generator
-) -> tuple[Tensor, Tensor]:
-    """n rows of random symbols with random lengths: (n, high) padded with 0, and the lengths."""
-    lengths = torch.randint(low, high + 1, (n,), generator=rng)
-    rows = torch.randint(first_symbol, vocab_size, (n, high), generator=rng)
-    return rows * valid_mask(lengths, high), lengths
+def problem_hash(rows: Tensor) -> Tensor:
+    """(n,): a number that depends on every token and its place, and not on padding."""
+    place = torch.arange(1, rows.shape[1] + 1)
+    return (rows * (place * place * 48_271 % 999_983)).sum(1) * 69_621 % 1_000_003
+
+
+@lru_cache(maxsize=256)
+def _measured_chance(task: Task) -> float:
+    examples = task.gather(CHANCE_SAMPLE, torch.Generator().manual_seed(0xC0DE), held_out=False)
+    return constant_guess(task.lay_out(examples, task.forms[0]), task.forms[0])
+
+
+__all__ = ["BOS", "EOS", "PAD", "Batch", "DataError", "Examples", "Task", "Worked", "problem_hash"]

@@ -1,4 +1,4 @@
-"""Sequence in, sequence out: copy it, reverse it, or sort it."""
+"""Sequence in, sequence out: copy it, reverse it, or sort it. Who looks where is known for every token."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from core.layers.masks import valid_mask
-from core.options import Text
-from core.tasks.base import EOS, Examples, Task, random_rows
+from core.options import ConfigError, Text
+from core.tasks.base import EOS, Examples, Task
 from core.tasks.knobs import MAX_LEN, MIN_LEN, N_SYMBOLS, option
+from core.tasks.layouts import mirror, random_rows
 
 FIRST = EOS + 1
 
@@ -25,13 +26,18 @@ class Copy(Task):
     max_len: int = option(MAX_LEN, 12)
     n_symbols: int = option(N_SYMBOLS, 16)
 
+    def check(self) -> None:
+        check_lengths(self.min_len, self.max_len)
+
     @property
     def tokens(self) -> list[str]:
         return ["·", "<s>", "</s>", *symbol_names(self.n_symbols)]
 
     @property
     def chance(self) -> float:
-        return 1 / self.n_symbols
+        """Always the end token, one per sequence, or always the same symbol."""
+        end = 1 / ((self.min_len + self.max_len) / 2 + 1)
+        return max(end, (1 - end) / self.n_symbols)
 
     @property
     def longest(self) -> int:
@@ -46,6 +52,9 @@ class Copy(Task):
     def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
         return rows
 
+    def solve(self, source: list[int]) -> list[int]:
+        return self.answer(torch.tensor([source]), torch.tensor([len(source)]))[0].tolist()
+
     def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
         return [[i] for i in range(len(source))]
 
@@ -56,9 +65,7 @@ class Reverse(Copy):
     help = Text("Write the sequence down backwards.", "把序列倒着写一遍。")
 
     def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
-        time = torch.arange(rows.shape[1])
-        mirrored = torch.where(time < lengths[:, None], lengths[:, None] - 1 - time, time)
-        return rows.gather(1, mirrored)
+        return mirror(rows, lengths)
 
     def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
         return [[i] for i in reversed(range(len(source)))]
@@ -83,3 +90,13 @@ def symbol_names(n: int) -> list[str]:
     """a, b, …, z, A, …, Z, then s52, s53, …"""
     letters = [chr(ord("a") + i) for i in range(26)] + [chr(ord("A") + i) for i in range(26)]
     return [letters[i] if i < len(letters) else f"s{i}" for i in range(n)]
+
+
+def check_lengths(shortest: int, longest: int, name: str = "min_len") -> None:
+    if shortest > longest:
+        raise ConfigError(
+            name,
+            shortest,
+            Text(f"the longest is only {longest}.", f"最长只有 {longest}。"),
+            Text(f"Use at most {longest}.", f"请不超过 {longest}。"),
+        )

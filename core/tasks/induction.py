@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.layers.heads import IGNORE
 from core.layers.masks import valid_mask
 from core.options import ConfigError, Text
-from core.tasks.base import Batch, Examples, concatenate
+from core.tasks.base import Batch, Examples
 from core.tasks.copying import FIRST, Copy
 from core.tasks.knobs import MAX_LEN, MIN_LEN, N_SYMBOLS, UNIQUE, option
+from core.tasks.layouts import concatenate, next_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +27,19 @@ class Induction(Copy):
     unique: bool = option(UNIQUE, True)
 
     def check(self) -> None:
+        super().check()
         if self.unique and self.max_len > self.n_symbols:
             raise ConfigError(
                 "max_len",
                 self.max_len,
-                Text(f"{self.n_symbols} symbols cannot fill it without repeating.", f"{self.n_symbols} 个符号无法不重复地填满。"),
-                Text(f"Use at most {self.n_symbols}, or unique=False.", f"请不超过 {self.n_symbols}，或用 unique=False。"),
+                Text(
+                    f"{self.n_symbols} symbols cannot fill it without repeating.",
+                    f"{self.n_symbols} 个符号无法不重复地填满。",
+                ),
+                Text(
+                    f"Use at most {self.n_symbols}, or unique=False.",
+                    f"请不超过 {self.n_symbols}，或用 unique=False。",
+                ),
             )
 
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
@@ -44,13 +51,16 @@ class Induction(Copy):
         rows = (FIRST + order) * valid_mask(examples.source_lengths, width)
         return Examples(rows, examples.source_lengths, rows, examples.source_lengths)
 
+    @property
+    def chance(self) -> float:
+        """All symbols are equally common, and there is no end token to guess."""
+        return 1 / self.n_symbols
+
     def lay_out(self, examples: Examples, form: str) -> Batch:
         """The sequence and the sequence again; the first token of the repetition cannot be known."""
         lengths = examples.source_lengths
         ids, total = concatenate(examples.source, lengths, examples.source, lengths)
-        place = torch.arange(ids.shape[1])
-        asked = (place > lengths[:, None]) & (place < total[:, None])
-        return Batch((ids[:, :-1], total - 1), ids.masked_fill(~asked, IGNORE)[:, 1:], total - 1)
+        return next_tokens(ids, total, first_asked=lengths + 1)
 
     def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
         """At each token of the repetition: the token after its first occurrence."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from core.options import Text
-from core.tasks.base import Examples, Task, random_rows
+from core.tasks.base import Batch, Examples, Task
 from core.tasks.knobs import MAX_LEN, MIN_LEN, N_SYMBOLS, option
+from core.tasks.layouts import random_rows
 
 FIRST = 2  # 0 is padding, 1 is reserved
 
@@ -29,8 +30,13 @@ class Parity(Task):
         return ["·", "<s>", *(str(i) for i in range(FIRST, FIRST + self.n_symbols))]
 
     @property
+    def label_names(self) -> list[Text]:
+        return [Text("even", "偶"), Text("odd", "奇")]
+
+    @property
     def chance(self) -> float:
-        return 0.5
+        """With as many even as odd numbers, both answers are equally common at every length."""
+        return super().chance if self.n_symbols % 2 else 0.5
 
     @property
     def longest(self) -> int:
@@ -46,6 +52,11 @@ class Parity(Task):
         """The few problems shorter than `min_len`, where a curriculum starts, are all there to be learnt from."""
         return super().held_out(examples) & (examples.source_lengths >= self.min_len)
 
-    def tags(self, examples: Examples) -> Tensor:
-        """The running parity after every step."""
-        return examples.source.cumsum(1) % 2
+    def lay_out(self, examples: Examples, form: str) -> Batch:
+        """As tags: the running parity after every step."""
+        if form == "tags":
+            examples = replace(examples, target=examples.source.cumsum(1) % 2)
+        return super().lay_out(examples, form)
+
+    def solve(self, source: list[int]) -> int:
+        return sum(source) % 2

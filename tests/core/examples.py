@@ -15,23 +15,25 @@ from core.layers.masks import valid_mask
 from core.models import takes_two
 from core.options import Option
 
+torch.set_num_threads(1)  # for tensors this small, more threads only wait for each other
+
 FAMILIES = core.models()
 RECURRENT = ["rnn", "gru", "lstm"]
 ATTENTIVE = ["transformer", "bert", "roformer", "gpt", "t5"]
 POSITIONS = ["sinusoidal", "learned", "rope", "alibi", "t5", "none"]
 
 SIZES = {
-    "vocab_size": 11, "n_layers": 2, "max_len": 12, "d_embed": 6, "d_hidden": 4, "d_model": 8, "n_heads": 2, "d_ff": 12,
-    "window": 2, "n_buckets": 8, "max_distance": 16, "n_labels": 3,
+    "vocab_size": 11, "n_layers": 2, "max_len": 12, "d_embed": 6, "d_hidden": 4, "d_model": 8, "n_heads": 2,
+    "d_ff": 12, "window": 2, "n_buckets": 8, "max_distance": 16, "n_labels": 3,
 }  # fmt: skip
 
 
-def small_config(family: str, **options: Any) -> core.Config:
+def small_config(family: str, /, **options: Any) -> core.Config:
     known = {option.name for option in CONFIGS[family].options()}
     return core.configure(family, **{**{name: size for name, size in SIZES.items() if name in known}, **options})
 
 
-def small(family: str, **options: Any) -> nn.Module:
+def small(family: str, /, **options: Any) -> nn.Module:
     """A small model in eval mode with no weight left at zero, so that every one of them matters."""
     torch.manual_seed(0)
     model = core.build(small_config(family, **options)).eval()
