@@ -4,7 +4,7 @@ PORT ?= 7860
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run run test test-all bench lint clean
+.PHONY: help setup setup-run run test test-all bench models lint clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -28,6 +28,9 @@ test-all: setup ## run every test
 bench: ## run the benchmarks
 	@sh .ci/make_venv.sh dev
 	@$(PY) -m tests.bench
+
+models: setup-run ## train the shipped model again
+	@$(PY) -m app.shipped
 
 lint: ## check style and formatting
 	@sh .ci/make_venv.sh dev
