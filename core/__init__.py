@@ -9,25 +9,41 @@
 
 from core import edits
 from core.config import Config
+from core.decoding import generate
 from core.layers.masks import InputError
 from core.models import build, configure, models
 from core.options import ConfigError, Option, Text
 from core.presets import PRESETS
+from core.recipes import Recipe, recipe
+from core.run import Run
 from core.tape import Tape, TapError, capture, edit
+from core.tasks import Task, task, tasks
+from core.training import Diverged, Step, Training, train
 
 __all__ = [
     "PRESETS",
     "Config",
     "ConfigError",
+    "Diverged",
     "InputError",
     "Option",
+    "Recipe",
+    "Run",
+    "Step",
     "TapError",
     "Tape",
+    "Task",
     "Text",
+    "Training",
     "build",
     "capture",
     "configure",
     "edit",
     "edits",
+    "generate",
     "models",
+    "recipe",
+    "task",
+    "tasks",
+    "train",
 ]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from core.config import CONFIGS
+from core.config import CONFIGS, TransformerConfig
 from core.layers.masks import InputError
 from core.models import takes_two
 from core.options import ConfigError, Options, Text
@@ -173,11 +173,17 @@ class Task(Options):
         if head not in self.heads(family):
             raise self._unmet(head or family)
         if family in TWO_SEQUENCES:
-            return {"vocab_size": self.vocab_size, "max_len": max(64, STRETCH * self.room("pairs"))}
-        options = {"vocab_size": self.vocab_size, "max_len": max(64, STRETCH * self.room(FORMS[head])), "head": head}
+            return {"vocab_size": self.vocab_size, "max_len": self._max_len(family, "pairs")}
+        options = {"vocab_size": self.vocab_size, "max_len": self._max_len(family, FORMS[head]), "head": head}
         if head in ("classifier", "tagger", "crf", "pointer"):
             options["n_labels"] = self.n_labels
         return options
+
+    def _max_len(self, family: str, form: str) -> int:
+        """A recurrent network has no longest input; a transformer gets a table of positions long enough."""
+        if not issubclass(CONFIGS[family], TransformerConfig):
+            return CONFIGS[family]().max_len
+        return max(128, STRETCH * self.room(form))
 
     def form(self, model: nn.Module) -> str:
         """How this model meets the task; a `ConfigError` when it cannot."""

@@ -1,0 +1,124 @@
+"""Two sentences with holes: what stood there, and does the second go on from the first? What BERT was made with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from core.layers.masks import valid_mask
+from core.options import Text
+from core.tasks.base import SPECIAL, Batch, Examples, problem_hash
+from core.tasks.grammar import Grammar, Template
+from core.tasks.knobs import number, option
+from core.tasks.layouts import lay_out_masked
+from core.tasks.lexicon import LEXICON
+from core.tasks.sentences import Sentences
+
+MASK, CLS, SEP = len(SPECIAL), len(SPECIAL) + 1, len(SPECIAL) + 2
+FIRST_WORD = SEP + 1
+KEPT, SWAPPED = 0.1, 0.1  # of the chosen tokens: left as they are, or replaced by a random word; the rest is masked
+MASK_SHARE = number("mask_share", 0.05, 0.6, "Share of the words that are asked for.", "被提问的词的比例。")
+
+FIRST = [
+    "{person1.en} {do1.past} the {thing1.en} in the {place1.en} .",
+    "{person1.en} {do1.past} the {thing1.en} {ago1.en} .",
+    "on {day1.en} {person1.en} {do1.past} {adj1.art} {adj1.en} {thing1.en} .",
+    "{ago1.en} {person1.en} {do1.past} {thing1.art} {thing1.en} .",
+    "{person1.en} {manner1.en} {do1.past} {thing1.art} {thing1.en} in the {place1.en} .",
+    "the {role1.en} gave {person1.en} {thing1.art} {thing1.en} on {day1.en} .",
+    "there was {thing1.art} {thing1.en} in the {place1.en} and {person1.en} {do1.past} it .",
+    "{person1.en} went to the {place1.en} and {do1.past} the {thing1.en} .",
+]
+SECOND = [  # about the same person and thing, or about others
+    "then {p} put the {t} on the {surface1.en} .",
+    "{p} liked the {adj2.en} {t} very much .",
+    "the {t} made {p} happy .",
+    "soon {p} {do2.past} the {t} again .",
+    "now the {t} is on {p} 's {surface1.en} .",
+    "the {role2.en} asked {p} about the {t} .",
+    "later {p} {manner2.en} {do2.past} the {t} .",
+    "the {t} was {adj2.en} and {p} {act1.past} .",
+]
+
+
+@lru_cache(maxsize=1)
+def stories() -> Grammar:
+    """Each pair of sentences twice: label 1 with the same person and thing in both, 0 with others."""
+    templates = []
+    for a, b in product(FIRST, SECOND):
+        for follows, k in ((1, 1), (0, 2)):
+            second = b.replace("{p}", f"{{person{k}.en}}").replace("{t}", f"{{thing{k}.en}}")
+            templates.append(Template({"en": f"[CLS] {a} [SEP] {second} [SEP]"}, follows))
+    return Grammar(LEXICON, templates, (*SPECIAL, "[MASK]", "[CLS]", "[SEP]"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskedWords(Sentences):
+    name = "masked words"
+    help = Text(
+        "Fill in the masked words, and say whether the second sentence follows the first.",
+        "填出被遮住的词，并判断第二句是否承接第一句。",
+    )
+    forms = ("masked",)
+
+    mask_share: float = option(MASK_SHARE, 0.15)
+
+    @cached_property
+    def grammar(self) -> Grammar:
+        return stories()
+
+    def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
+        chosen, filled = self.grammar.draw(n, rng, "en", low, high)
+        words, lengths = self.grammar.render("en", chosen, filled)
+        source, target = mask(words, lengths, self.mask_share, self.vocab_size, rng)
+        return Examples(source, lengths, target, follows=self.grammar.labels[chosen])
+
+    def held_out(self, examples: Examples) -> Tensor:
+        """A first sentence that is held out is so with every second sentence, and wherever its holes are."""
+        words = original(examples)
+        before = (words == SEP).cumsum(1) == 0
+        return problem_hash(words * before) % round(1 / self.held_out_share) == 0
+
+    def lay_out(self, examples: Examples, form: str) -> Batch:
+        return lay_out_masked(examples, SEP)
+
+    def solve(self, source: list[int]) -> None:
+        """More than one word may fit a hole."""
+        return None
+
+    def read(self, text: str) -> list[int]:
+        """One or two sentences; [CLS] and [SEP] are added where they are missing."""
+        ids = super().read(text)
+        ids = ids if ids[0] == CLS else [CLS, *ids]
+        return ids if ids[-1] == SEP else [*ids, SEP]
+
+    def say_answer(self, source: list[int], one: Examples, language: str) -> str:
+        follows = {"en": ("does not follow", "follows"), "zh": ("不承接", "承接")}[language][int(one.follows[0])]
+        return f"{self.say(original(one)[0].tolist())} ({follows})"
+
+
+def mask(
+    words: Tensor, lengths: Tensor, share: float, vocab_size: int, rng: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """The source with holes, and the target: what was there, 0 where nothing is asked.
+
+    Of m words, share · m are chosen, rounded up or down at random so that the mean is exact; at least one.
+    """
+    n, time = words.shape
+    can = (words >= FIRST_WORD) & valid_mask(lengths, time)
+    random = torch.rand(3, n, time, generator=rng)
+    quota = (can.sum(1) * share + random[1, :, 0]).long().clamp(min=1)
+    order = random[0].masked_fill(~can, 2.0).argsort(1)
+    chosen = torch.zeros_like(can).scatter(1, order, valid_mask(quota, time)) & can
+    fate = random[2]
+    swapped = torch.randint(FIRST_WORD, vocab_size, (n, time), generator=rng)
+    source = torch.where(fate < KEPT + SWAPPED, torch.where(fate < KEPT, words, swapped), MASK)
+    return torch.where(chosen, source, words), words * chosen
+
+
+def original(examples: Examples) -> Tensor:
+    return torch.where(examples.target > 0, examples.target, examples.source)

@@ -1,0 +1,33 @@
+"""What a guess is worth: the accuracy of the best answer that never looks at the problem."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from core.layers.heads import IGNORE
+from core.tasks.layouts import Batch
+
+MOST_SPANS = 8  # a constant set of spans need not be larger: each further one is right more rarely
+
+
+def constant_guess(batch: Batch, form: str) -> float:
+    """The share of right answers when the same answer is given every time, counted as in training."""
+    if form == "spans":
+        return _constant_spans(batch.target)
+    if form == "answer":  # the commonest start and the commonest end
+        return sum(_commonest(column) for column in batch.target.unbind(1)) / 2
+    return _commonest(batch.target[batch.target != IGNORE])
+
+
+def _commonest(answers: Tensor) -> float:
+    return int(torch.bincount(answers).max()) / len(answers)
+
+
+def _constant_spans(target: Tensor) -> float:
+    """Right: spans guessed that are there. Asked: spans guessed or there."""
+    rows = len(target)
+    counts, total = target.sum(0).flatten(), int(target.sum())
+    found = counts.sort(descending=True).values[:MOST_SPANS].cumsum(0)
+    guessed = rows * torch.arange(1, len(found) + 1)
+    return float((found / (total + guessed - found)).max())

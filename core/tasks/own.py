@@ -1,0 +1,293 @@
+"""Tasks from somebody's own file: `own(name, data)` looks at it and makes the task that fits.
+
+.txt                                  → write on, by characters or words
+.csv, .tsv, .jsonl: source, target    → pairs
+                    text, label       → label
+                    tokens, tags      → tags
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from core.options import Text
+from core.tasks.base import CHANCE_SAMPLE, SPECIAL, DataError, Examples, Task, problem_hash
+from core.tasks.files import MAX_BYTES, MIN_EXAMPLES, Record, as_list, as_text, decode, fail, records
+from core.tasks.knobs import choice, integer, option
+from core.tasks.measure import constant_guess
+from core.tasks.ragged import Data, Ragged
+from core.tasks.sentences import write
+
+UNKNOWN = len(SPECIAL)
+MAX_TOKENS = 512  # in one example
+PIECES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s]")  # 中文 by character
+# fmt: off
+UNIT = choice("unit", "What one token is.", "一个符号是什么。", {
+    "word": ("a word; punctuation and 中文 characters by themselves", "一个词；标点和汉字各自独立"),
+    "character": ("a character", "一个字符"),
+})
+MAX_VOCAB = integer("max_vocab", 16, 100_000, "Only so many of the commonest tokens are told apart.", "只区分最常见的这么多种符号。")
+CONTEXT = integer("context", 8, 512, "Tokens that are read at a time.", "一次读取的符号数。")
+# fmt: on
+
+
+class Own(Task):
+    """The knobs say how to read the file; `data` is what was read. Two such tasks are never the same."""
+
+    data: ClassVar[Data]
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+    @classmethod
+    def holding(cls, data: Data, **knobs: Any) -> Own:
+        task = cls.make(**knobs)
+        object.__setattr__(task, "data", data)
+        return task
+
+    @property
+    def tokens(self) -> list[str]:
+        return self.data.tokens
+
+    @property
+    def label_names(self) -> list[Text]:
+        return [Text(label, label) for label in self.data.labels]
+
+    @cached_property
+    def chance(self) -> float:
+        examples = self.gather(CHANCE_SAMPLE, torch.Generator().manual_seed(0xC0DE), held_out=False)
+        return constant_guess(self.lay_out(examples, self.forms[0]), self.forms[0])
+
+    @cached_property
+    def longest(self) -> int:
+        return int(self.data.problems.lengths.max())
+
+    def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
+        return self.choose(torch.arange(len(self.data.problems.lengths)), n, rng, low, high)
+
+    def gather(self, n: int, rng: torch.Generator, held_out: bool, **lengths: int | None) -> Examples:
+        return self.choose((self.data.held_out == held_out).nonzero().squeeze(1), n, rng, **lengths)
+
+    def choose(self, rows: Tensor, n: int, rng: torch.Generator, low=None, high=None) -> Examples:
+        """n of these rows with lengths from low to high, or the nearest there are."""
+        sizes = self.data.problems.lengths[rows]
+        away = (sizes - (high or self.longest)).clamp(min=0) + ((low or 0) - sizes).clamp(min=0)
+        rows = rows[away == away.min()]
+        return self.examples(rows[torch.randint(len(rows), (n,), generator=rng)])
+
+    def examples(self, picked: Tensor) -> Examples:
+        return Examples(*self.data.problems.rows(picked), *self.answers(picked))
+
+    def answers(self, picked: Tensor) -> tuple[Tensor, ...]:
+        """The targets, and their lengths where they are sequences."""
+        raise NotImplementedError
+
+    def held_out(self, examples: Examples) -> Tensor:
+        return problem_hash(examples.source) <= self.data.last_held_out
+
+    def split(self, text: str) -> list[str]:
+        return pieces(text, getattr(self, "unit", "word"))
+
+    def read(self, text: str) -> list[int]:
+        """Words that were not in the file are read as unknown."""
+        words = self.split(text)
+        if not words:
+            raise DataError("The input is empty.", "输入为空。")
+        return [self.ids.get(word, UNKNOWN) for word in words]
+
+    def say(self, ids: list[int]) -> str:
+        shown = self.show(ids)
+        return "".join(shown) if getattr(self, "unit", "word") == "character" else write(shown)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OwnText(Own):
+    name = "own text"
+    help = Text("Write on in the manner of your text.", "按您的文本的风格续写。")
+    forms = ("stream",)
+
+    unit: str = option(UNIT, "character")
+    max_vocab: int = option(MAX_VOCAB, 10_000)
+    context: int = option(CONTEXT, 64)
+
+    def examples(self, picked: Tensor) -> Examples:
+        nothing = torch.zeros(len(picked), 0, dtype=torch.long)
+        return Examples(nothing, torch.zeros(len(picked), dtype=torch.long), *self.data.problems.rows(picked))
+
+    def held_out(self, examples: Examples) -> Tensor:
+        return super().held_out(Examples(examples.target, examples.target_lengths, examples.target))
+
+    def room(self, form: str) -> int:
+        return self.context + 1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OwnPairs(Own):
+    name = "own pairs"
+    help = Text("Answer each of your sources with its target.", "为您的每个源文本写出目标文本。")
+    forms = ("pairs", "stream")
+
+    unit: str = option(UNIT, "word")
+    max_vocab: int = option(MAX_VOCAB, 10_000)
+
+    def answers(self, picked: Tensor) -> tuple[Tensor, ...]:
+        return self.data.answers.rows(picked)
+
+    def room(self, form: str) -> int:
+        target = int(self.data.answers.lengths.max()) + 1
+        return self.longest + 1 + target if form == "stream" else max(self.longest, target)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OwnLabels(Own):
+    name = "own labels"
+    help = Text("Give each of your texts its label.", "为您的每段文本给出标签。")
+    forms = ("label",)
+
+    unit: str = option(UNIT, "word")
+    max_vocab: int = option(MAX_VOCAB, 10_000)
+
+    def answers(self, picked: Tensor) -> tuple[Tensor, ...]:
+        return (self.data.answers[picked],)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OwnTags(Own):
+    name = "own tags"
+    help = Text("Give each of your tokens its tag.", "为您的每个符号给出标签。")
+    forms = ("tags",)
+
+    max_vocab: int = option(MAX_VOCAB, 10_000)
+
+    def answers(self, picked: Tensor) -> tuple[Tensor, ...]:
+        return (self.data.answers.rows(picked)[0],)
+
+    def split(self, text: str) -> list[str]:
+        return text.split()
+
+
+def own(name: str, data: bytes | None = None, **knobs: Any) -> Own:
+    """The task that fits a file, given by its name and its content (or its path alone)."""
+    if data is None:
+        with Path(name).open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    if name.lower().endswith(".txt"):
+        make, found = from_text, decode(name, data)
+    else:
+        kind, found = records(name, data)
+        make = {"pairs": from_pairs, "labels": from_labels, "tags": from_tags}[kind]
+    return make(name, found, knobs)
+
+
+def from_text(name: str, text: str, knobs: dict[str, Any]) -> OwnText:
+    """The text cut into pieces of `context` tokens: those that are held out share nothing with the others."""
+    wanted = OwnText.make(**knobs)
+    words = list(text) if wanted.unit == "character" else pieces(text, "word")
+    size = wanted.context
+    if len(words) < MIN_EXAMPLES * size:
+        need = MIN_EXAMPLES * size
+        fail(
+            name,
+            None,
+            f"the text has {len(words)} tokens; with context = {size} it needs at least {need}.",
+            f"文本有 {len(words)} 个符号；context = {size} 时至少需要 {need} 个。",
+        )
+    tokens, ids = vocabulary(words, wanted.max_vocab)
+    count = len(words) // size
+    problems = Ragged.of([[ids.get(word, UNKNOWN) for word in words[: count * size]]], [size] * count)
+    check_count(name, len(problems.hashes().unique()))
+    return OwnText.holding(Data(tokens, problems, None, []), **knobs)
+
+
+def from_pairs(name: str, found: list[Record], knobs: dict[str, Any]) -> OwnPairs:
+    wanted = OwnPairs.make(**knobs)
+    sources = [cut(name, r.line, "source", r.first, wanted.unit) for r in found]
+    targets = [cut(name, r.line, "target", r.second, wanted.unit) for r in found]
+    check_count(name, len(set(map(tuple, sources))))
+    tokens, ids = vocabulary(chain.from_iterable([*sources, *targets]), wanted.max_vocab)
+    return OwnPairs.holding(Data(tokens, ragged(sources, ids), ragged(targets, ids), []), **knobs)
+
+
+def from_labels(name: str, found: list[Record], knobs: dict[str, Any]) -> OwnLabels:
+    wanted = OwnLabels.make(**knobs)
+    texts = [cut(name, r.line, "text", r.first, wanted.unit) for r in found]
+    labels = [as_text(name, r.line, "label", r.second) for r in found]
+    check_count(name, len(set(map(tuple, texts))))
+    numbers = numbered(name, labels)
+    tokens, ids = vocabulary(chain.from_iterable(texts), wanted.max_vocab)
+    answers = torch.tensor([numbers[label] for label in labels])
+    return OwnLabels.holding(Data(tokens, ragged(texts, ids), answers, list(numbers)), **knobs)
+
+
+def from_tags(name: str, found: list[Record], knobs: dict[str, Any]) -> OwnTags:
+    wanted = OwnTags.make(**knobs)
+    words, tags = [], []
+    for r in found:
+        words.append(as_list(name, r.line, "tokens", r.first))
+        tags.append(as_list(name, r.line, "tags", r.second))
+        sizes = len(words[-1]), len(tags[-1])
+        check_size(name, r.line, sizes[0])
+        if sizes[0] != sizes[1]:
+            fail(name, r.line, "{} tokens, but {} tags.".format(*sizes), "{} 个符号，却有 {} 个标签。".format(*sizes))
+    check_count(name, len(set(map(tuple, words))))
+    numbers = numbered(name, chain.from_iterable(tags))
+    tokens, ids = vocabulary(chain.from_iterable(words), wanted.max_vocab)
+    return OwnTags.holding(Data(tokens, ragged(words, ids), ragged(tags, numbers), list(numbers)), **knobs)
+
+
+def pieces(text: str, unit: str) -> list[str]:
+    return list(text) if unit == "character" else PIECES.findall(text)
+
+
+def cut(name: str, line: int, column: str, value: Any, unit: str) -> list[str]:
+    words = pieces(as_text(name, line, column, value), unit)
+    check_size(name, line, len(words))
+    return words
+
+
+def numbered(name: str, labels: Iterable[str]) -> dict[str, int]:
+    known = sorted(set(labels))
+    if len(known) < 2:
+        only = known[0][:20]
+        fail(name, None, f"every example has the same label, “{only}”.", f"所有样本的标签都是“{only}”。")
+    return {label: i for i, label in enumerate(known)}
+
+
+def vocabulary(words: Iterable[str], size: int) -> tuple[list[str], dict[str, int]]:
+    """The commonest words behind the special tokens, and their ids."""
+    special = [*SPECIAL, "<unk>"]
+    common = [word for word, _ in Counter(words).most_common(size) if word not in special]
+    tokens = [*special, *common]
+    return tokens, {word: i for i, word in enumerate(tokens) if i > UNKNOWN}
+
+
+def ragged(rows: list[list[str]], ids: dict[str, int]) -> Ragged:
+    return Ragged.of(([ids.get(word, UNKNOWN) for word in row] for row in rows), [len(row) for row in rows])
+
+
+def check_size(name: str, line: int, size: int) -> None:
+    if not 0 < size <= MAX_TOKENS:
+        fail(
+            name,
+            line,
+            f"the example has {size} tokens; from 1 to {MAX_TOKENS} can be used.",
+            f"样本有 {size} 个符号；可用范围为 1 到 {MAX_TOKENS}。",
+        )
+
+
+def check_count(name: str, different: int) -> None:
+    if different < MIN_EXAMPLES:
+        fail(
+            name,
+            None,
+            f"there are {different} different examples; at least {MIN_EXAMPLES} are needed.",
+            f"只有 {different} 个不同的样本；至少需要 {MIN_EXAMPLES} 个。",
+        )

@@ -1,0 +1,68 @@
+"""The time machine: a model's weights at log-spaced moments of its training, small and bounded."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+import core.tape as tapes
+from core.training.optimisers import load_parameters
+
+MOST_SNAPSHOTS = 40
+MOST_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    step: int
+    weights: dict[str, Tensor]  # float16
+
+    @property
+    def bytes(self) -> int:
+        return sum(w.nbytes for w in self.weights.values())
+
+
+def snapshot_steps(steps: int, most: int = MOST_SNAPSHOTS) -> list[int]:
+    """0, 1, 2, 3, 5, 7, …, steps: dense where learning is fast, at most so many."""
+    spaced = torch.logspace(0, torch.log10(torch.tensor(float(max(steps, 1)))).item(), most - 1, dtype=torch.float64)
+    return sorted({0, steps, *(round(s) for s in spaced.tolist())})
+
+
+class Snapshots:
+    """Weights by step. When they grow past the bound, every second one goes, the first and the last never."""
+
+    def __init__(self, steps: int):
+        self.wanted = set(snapshot_steps(steps))
+        self.kept: list[Snapshot] = []
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    def __iter__(self):
+        return iter(self.kept)
+
+    def __getitem__(self, index: int) -> Snapshot:
+        return self.kept[index]
+
+    def offer(self, step: int, model: nn.Module) -> None:
+        """Take a snapshot if this step is one of those wanted."""
+        if step in self.wanted and (not self.kept or self.kept[-1].step < step):
+            weights = {name: p.detach().to("cpu", torch.float16, copy=True) for name, p in model.named_parameters()}
+            self.kept.append(Snapshot(step, weights))
+            while sum(s.bytes for s in self.kept) > MOST_BYTES and len(self.kept) > 2:
+                self.kept = [*self.kept[:-1][::2], self.kept[-1]]
+
+
+def replay(model: nn.Module, snapshots: Snapshots, inputs: tuple[Tensor, ...], patterns: tuple[str, ...]) -> list:
+    """One tape per snapshot, for the same input; the model itself is not touched."""
+    viewer = deepcopy(model).cpu().eval()
+    taken = []
+    for snapshot in snapshots:
+        load_parameters(viewer, snapshot.weights)
+        with torch.no_grad(), tapes.capture(viewer, *patterns) as tape:
+            viewer(*inputs)
+        taken.append(tape)
+    return taken
