@@ -49,6 +49,16 @@ def make_recipe(
     return Recipe(configure(family, **{**needed, **own}), problem, Training.make(**(training or {})), why)
 
 
+def recipe_from_dict(facts: dict[str, Any]) -> Recipe:
+    """The inverse of `Recipe.to_dict`; every option is checked again."""
+    model, problem = dict(facts["model"]), dict(facts["task"])
+    return Recipe(
+        configure(model.pop("family"), **model),
+        task(problem.pop("name"), **problem),
+        Training.make(**facts["training"]),
+    )
+
+
 _PARITY = {"model": {"d_embed": 8, "d_hidden": 32}, "training": {"lr": 1e-2, "steps": 300, "curriculum": True}}
 _SMALL = {"d_model": 64, "n_heads": 4, "n_layers": 1, "norm_placement": "pre", "position": "rope"}
 _SOURCE = Text(

@@ -1,0 +1,213 @@
+"""Runs on disk: one safetensors file per run, named by its key, its facts as JSON in the header.
+
+A file is written beside its place and then moved there, so that a reader sees the old run or the new one, never half.
+Nothing is unpickled; a damaged or foreign file is refused with a sentence. Past the size limit, the run that was not
+looked at for the longest time goes first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from core.options import ConfigError, Text
+from core.recipes import Recipe, recipe_from_dict
+from core.run import FORMAT, Run
+from core.training.history import Snapshot
+from core.training.loop import Step
+
+SUFFIX, PART = ".safetensors", ".part"
+MOST_BYTES = 2 * 1024**3
+
+
+class StoreError(Exception):
+    """A stored run that cannot be used: says which file and why."""
+
+    def __init__(self, path: Path, why: Text):
+        self.path, self.why = path, why
+        super().__init__(self.text("en"))
+
+    def text(self, language: str) -> str:
+        return f"{self.path.name}: {getattr(self.why, language)}"
+
+
+class Store:
+    """A folder of runs."""
+
+    def __init__(self, folder: str | Path, most_bytes: int = MOST_BYTES):
+        self.folder, self.most_bytes = Path(folder), most_bytes
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._sweep()
+
+    def path(self, key: str) -> Path:
+        if not key.isalnum():
+            raise StoreError(Path(key), Text("that is not the key of a run.", "这不是运行的编号。"))
+        return self.folder / f"{key}{SUFFIX}"
+
+    def keys(self) -> list[str]:
+        """The stored runs, the one looked at last first."""
+        paths = sorted(self.folder.glob(f"*{SUFFIX}"), key=_looked_at, reverse=True)
+        return [path.stem for path in paths]
+
+    def save(self, run: Run) -> Path:
+        """Store a run as it stands, also in the middle of its training."""
+        state = run.trainer.state()
+        tensors = {f"snapshot/{s.step}/{name}": w for s in run.snapshots for name, w in s.weights.items()}
+        tensors |= {f"model/{name}": w.contiguous() for name, w in state["model"].items()}
+        tensors |= _optimiser_tensors(state["optimiser"])
+        if state["average"]:
+            tensors |= {f"average/{name}": w.contiguous() for name, w in state["average"][1].items()}
+        tensors |= {"random/data": state["data"], "random/noise": state["noise"]}
+        facts = {
+            "format": FORMAT,
+            "key": run.key,
+            "seed": run.seed,
+            "recipe": run.recipe.to_dict(),
+            "index": state["index"],
+            "curriculum": state["curriculum"],
+            "averaged": state["average"] and state["average"][0],
+            "snapshots": [s.step for s in run.snapshots],
+            "steps": [list(asdict(step).values()) for step in run.steps],
+        }
+        path = self.path(run.key)
+        _write(path, tensors, json.dumps(facts))
+        self._evict(keep=path)
+        return path
+
+    def facts(self, key: str) -> dict[str, Any]:
+        """What is told in the header: recipe, seed, steps; the weights are not read."""
+        path = self.path(key)
+        try:
+            with safe_open(path, "pt") as file:
+                facts = json.loads((file.metadata() or {}).get("run", ""))
+        except (SafetensorError, OSError, ValueError) as error:
+            raise StoreError(path, _unreadable(path)) from error
+        if not isinstance(facts, dict) or facts.get("format") != FORMAT or facts.get("key") != key:
+            raise StoreError(
+                path, Text("it was not written as this run by this version.", "它不是由此版本为此运行写入的。")
+            )
+        return facts
+
+    def load(self, key: str) -> Run:
+        """The run as it was, ready to be looked at or trained further."""
+        path, facts = self.path(key), self.facts(key)
+        try:
+            run = Run(recipe_from_dict(facts["recipe"]), facts["seed"])
+            if run.key != key:
+                raise StoreError(path, Text("its recipe does not belong to its name.", "其配方与名称不符。"))
+            with safe_open(path, "pt") as file:
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            _restore(run, facts, tensors)
+        except (SafetensorError, OSError, ConfigError, KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise StoreError(path, _unreadable(path)) from error
+        os.utime(path)
+        return run
+
+    def get(self, recipe: Recipe, seed: int = 0) -> Run:
+        """The stored run of this recipe and seed, or a new one that has not begun."""
+        new = Run(recipe, seed)
+        return self.load(new.key) if self.path(new.key).exists() else new
+
+    def forget(self, key: str) -> None:
+        self.path(key).unlink(missing_ok=True)
+
+    def _evict(self, keep: Path) -> None:
+        paths = sorted(self.folder.glob(f"*{SUFFIX}"), key=_looked_at)
+        total = sum(_size(path) for path in paths)
+        for path in paths:
+            if total <= self.most_bytes:
+                return
+            if path != keep:
+                total -= _size(path)
+                path.unlink(missing_ok=True)
+
+    def _sweep(self) -> None:
+        """Remove what writers that are no longer alive left behind."""
+        for part in self.folder.glob(f"*{PART}"):
+            writer = part.name.split(".")[-2]
+            if not (writer.isdigit() and _alive(int(writer))):
+                part.unlink(missing_ok=True)
+
+
+def _write(path: Path, tensors: dict[str, Tensor], facts: str) -> None:
+    part = path.with_suffix(f".{os.getpid()}{PART}")
+    try:
+        save_file(tensors, part, metadata={"run": facts})
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _restore(run: Run, facts: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+    def below(prefix: str) -> dict[str, Tensor]:
+        return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+
+    optimiser = run.trainer.optimiser.state_dict()
+    for name, tensor in below("optimiser/").items():
+        index, field = name.split("/")
+        optimiser["state"].setdefault(int(index), {})[field] = tensor
+    average = None if facts["averaged"] is None else (facts["averaged"], below("average/"))
+    state = {
+        "index": facts["index"],
+        "model": below("model/"),
+        "optimiser": optimiser,
+        "average": average,
+        "curriculum": facts["curriculum"],
+        "data": tensors["random/data"],
+        "noise": tensors["random/noise"],
+    }
+    run.trainer.load(state)
+    run.steps = [Step(*values) for values in facts["steps"]]
+    run.snapshots.kept = [Snapshot(step, below(f"snapshot/{step}/")) for step in facts["snapshots"]]
+
+
+def _optimiser_tensors(state: dict[str, Any]) -> dict[str, Tensor]:
+    return {
+        f"optimiser/{index}/{field}": torch.as_tensor(value).contiguous()
+        for index, fields in state["state"].items()
+        for field, value in fields.items()
+    }
+
+
+def _unreadable(path: Path) -> Text:
+    if not path.exists():
+        return Text("there is no such run.", "没有这个运行。")
+    return Text(
+        "the file is damaged or is not a run; delete it and train again.", "文件已损坏或不是运行；请删除后重新训练。"
+    )
+
+
+def _looked_at(path: Path) -> float:
+    """When it was last used; a file that has just gone counts as new and is passed over."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return time.time()
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,160 @@
+"""Runs survive being stored, stopped, killed, damaged and evicted."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+import core
+from core.recipes import make_recipe
+from core.store import SUFFIX, Store, StoreError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def small_recipe(**training) -> core.Recipe:
+    model = {"d_embed": 8, "d_hidden": 16, "dropout": 0.1}
+    return make_recipe("lstm", "parity", model=model, training={"steps": 12, "curriculum": True, **training})
+
+
+def advance(run: core.Run, steps: int) -> list[float]:
+    training = run.train()
+    return [next(training).loss for _ in range(steps)]
+
+
+def same_weights(first: core.Run, second: core.Run) -> bool:
+    pairs = zip(first.model.parameters(), second.model.parameters(), strict=True)
+    return all(torch.equal(a, b) for a, b in pairs)
+
+
+@pytest.mark.parametrize(
+    "training", [{}, {"ema": 0.9}, {"adversarial": 0.5, "accumulate": 2}, {"precision": "bfloat16"}]
+)
+def test_a_run_stored_in_the_middle_goes_on_as_if_nothing_had_happened(tmp_path, training):
+    whole = core.Run(small_recipe(**training), seed=3)
+    expected = advance(whole, 12)
+    stopped = core.Run(small_recipe(**training), seed=3)
+    losses = advance(stopped, 5)
+    Store(tmp_path).save(stopped)
+    resumed = Store(tmp_path).get(small_recipe(**training), seed=3)
+    torch.manual_seed(99)  # what happens elsewhere does not matter
+    losses += advance(resumed, 7)
+    assert losses == expected
+    assert same_weights(whole, resumed)
+    assert [s.step for s in resumed.snapshots] == [s.step for s in whole.snapshots]
+    assert resumed.steps == whole.steps
+    for stored, kept in zip(resumed.snapshots, whole.snapshots, strict=True):
+        assert all(torch.equal(stored.weights[name], weight) for name, weight in kept.weights.items())
+    assert resumed.evaluate(64) == whole.evaluate(64)
+
+
+def test_the_key_depends_on_every_option_and_on_the_seed():
+    keys = {core.Run(small_recipe(), seed).key for seed in (0, 1)}
+    keys |= {core.Run(small_recipe(lr=1e-3)).key, core.Run(small_recipe(clip=0.5)).key}
+    keys.add(core.Run(make_recipe("lstm", "parity", model={"d_hidden": 17})).key)
+    assert len(keys) == 5
+    assert core.Run(small_recipe()).key == core.Run(small_recipe()).key
+
+
+def damaged(content: bytes) -> dict[str, bytes]:
+    return {
+        "empty": b"",
+        "truncated": content[: len(content) // 2],
+        "header only": content[:20],
+        "foreign": b"not a run at all" * 10,
+        "a pickle": b"\x80\x04\x95" + content[:100],
+        "huge header": (10**10).to_bytes(8, "little") + content[8:],
+        "facts changed": content.replace(b'\\"seed\\": 0', b'\\"seed\\": 1'),
+        "format changed": content.replace(b'\\"format\\": 1', b'\\"format\\": 9'),
+    }
+
+
+@pytest.mark.parametrize("damage", list(damaged(b"")))
+def test_a_damaged_file_is_refused_with_a_sentence_and_the_others_are_not_touched(tmp_path, damage):
+    store = Store(tmp_path)
+    path = store.save(core.Run(small_recipe()))
+    other = store.save(core.Run(small_recipe(), seed=7))
+    spoiled = damaged(path.read_bytes())[damage]
+    assert spoiled != path.read_bytes()
+    path.write_bytes(spoiled)
+    with pytest.raises(StoreError) as refusal:
+        store.load(path.stem)
+    assert refusal.value.text("en").startswith(path.name) and refusal.value.text("zh") != refusal.value.text("en")
+    assert store.load(other.stem).seed == 7
+
+
+@pytest.mark.parametrize("key", ["../outside", "a/b", "", ".", "a.b"])
+def test_a_key_cannot_leave_the_folder(tmp_path, key):
+    with pytest.raises(StoreError):
+        Store(tmp_path).load(key)
+
+
+def test_a_missing_run_is_said_to_be_missing(tmp_path):
+    with pytest.raises(StoreError, match="no such run"):
+        Store(tmp_path).load("abc")
+
+
+def test_the_run_not_looked_at_for_longest_is_evicted_first(tmp_path):
+    store = Store(tmp_path)
+    paths = [store.save(core.Run(small_recipe(), seed)) for seed in range(3)]
+    for age, path in zip((30, 20, 10), paths, strict=True):
+        os.utime(path, (time.time() - age,) * 2)
+    store.load(paths[0].stem)  # looked at: now the youngest
+    store.most_bytes = 3 * paths[0].stat().st_size
+    newest = store.save(core.Run(small_recipe(), 3))
+    assert [p.exists() for p in paths] == [True, False, True] and newest.exists()
+
+
+def test_killed_in_mid_write_twenty_times_the_store_opens_and_the_run_is_whole(tmp_path):
+    """A process saves over and over and is killed at a random moment; whatever is there afterwards is a whole run."""
+    script = (
+        "import sys, core; from core.store import Store; from tests.store.test_store import small_recipe\n"
+        "store, run = Store(sys.argv[1]), core.Run(small_recipe(steps=100_000))\n"
+        "for step in run.train(): store.save(run); print(step.index, flush=True)\n"
+    )
+    rng = random.Random(0)
+    key = core.Run(small_recipe(steps=100_000)).key
+    with subprocess.Popen(
+        [sys.executable, "-c", KILL_LOOP, script, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as host:
+        for _ in range(20):
+            host.stdout.readline()  # one child has saved at least twice
+            time.sleep(rng.uniform(0, 0.02))
+            host.send_signal(signal.SIGUSR1)
+            saved = int(host.stdout.readline())
+            run = Store(tmp_path).load(key)
+            assert len(run.steps) == run.trainer.index >= saved
+            assert not list(tmp_path.glob("*.part"))
+        host.kill()
+    assert [p.name for p in tmp_path.iterdir()] == [key + SUFFIX]
+
+
+# Forks a writer from one warm process: importing torch twenty times would take a minute.
+KILL_LOOP = """
+import os, signal, sys, time
+script, folder = sys.argv[1:]
+import core, core.store, torch, tests.store.test_store
+torch.set_num_threads(1)
+while True:
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(write, 1)
+        sys.argv = ["writer", folder]
+        exec(script, {"__name__": "__main__"})
+    os.close(write)
+    lines = os.fdopen(read)
+    lines.readline(), lines.readline()
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    print("ready", flush=True)
+    signal.sigwait([signal.SIGUSR1])
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    print(max([2, *(int(line) for line in lines.read().split() if line.isdigit())]), flush=True)
+"""
