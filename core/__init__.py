@@ -17,7 +17,7 @@ from core.presets import PRESETS
 from core.recipes import Recipe, recipe
 from core.run import Run
 from core.tape import Tape, TapError, capture, edit
-from core.tasks import Task, task, tasks
+from core.tasks import Task, task
 from core.training import Diverged, Step, Training, train
 
 __all__ = [
@@ -44,6 +44,5 @@ __all__ = [
     "models",
     "recipe",
     "task",
-    "tasks",
     "train",
 ]

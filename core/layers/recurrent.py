@@ -37,7 +37,7 @@ class RecurrentLayer(nn.RNNBase):
         need_state: bool,
     ) -> tuple[Tensor, State]:
         """x (batch, time, d_in) → outputs (batch, time, unit), last valid state"""
-        if torch.is_autocast_enabled(x.device.type):  # a rounding error would come back at every step
+        if not x.is_meta and torch.is_autocast_enabled(x.device.type):  # rounding errors would add up in time
             with torch.autocast(x.device.type, enabled=False):
                 return self(x.to(self.weight_ih_l0.dtype), lengths, state, backward, engine, need_state)
         state = state or tuple(x.new_zeros(len(x), self.hidden_size) for _ in range(self.n_states))

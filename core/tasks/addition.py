@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.layers.masks import valid_mask
 from core.options import Text
 from core.tasks.base import EOS, Examples, Task
 from core.tasks.copying import check_lengths
 from core.tasks.knobs import integer, option, switch
-from core.tasks.layouts import append, concatenate, mirror
+from core.tasks.layouts import close_gaps
 
 FIRST = EOS + 1
 PLUS = FIRST + 10
@@ -52,21 +51,22 @@ class Addition(Task):
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
         high = high or self.max_len
         low = min(low or self.min_len, high)
-        lengths = torch.randint(low, high + 1, (2, n), generator=rng)
-        digits = torch.randint(10, (2, n, high), generator=rng)
-        leading = torch.randint(1, 10, (2, n), generator=rng)
-        digits[..., 0] = torch.where(lengths > 1, leading, digits[..., 0])  # no number but 0 starts with 0
-        digits = digits * valid_mask(lengths.flatten(), high).view(2, n, high)
-        return self.problems(digits[0], lengths[0], digits[1], lengths[1])
-
-    def problems(self, a: Tensor, a_lengths: Tensor, b: Tensor, b_lengths: Tensor) -> Examples:
-        """Digits (n, places), the first place first."""
-        source, lengths = concatenate(append(FIRST + a, a_lengths, PLUS), a_lengths + 1, FIRST + b, b_lengths)
-        total, total_lengths = add(mirror(a, a_lengths), mirror(b, b_lengths), torch.maximum(a_lengths, b_lengths))
+        lengths = torch.randint(low, high + 1, (2, n, 1), generator=rng)
+        digits = torch.randint(10, (2, n, high), generator=rng)  # the last place first
+        leading = torch.randint(1, 10, (2, n, 1), generator=rng)
+        place = torch.arange(high)
+        digits = torch.where((place == lengths - 1) & (lengths > 1), leading, digits)  # only 0 itself starts with 0
+        written = place < lengths
+        digits *= written
+        total = add(*digits)
+        ids = ((FIRST + digits) * written).flip(-1)
+        source, source_lengths = close_gaps(torch.cat([ids[0], torch.full((n, 1), PLUS), ids[1]], dim=1))
+        longer = lengths.amax(0)  # (n, 1)
+        target_lengths = longer + total.gather(1, longer)  # the last carry is 0 or 1
+        target = (FIRST + total) * (torch.arange(high + 1) < target_lengths)
         if not self.backwards:
-            total = mirror(total, total_lengths)
-        target = (FIRST + total) * valid_mask(total_lengths, total.shape[1])
-        return Examples(source, lengths, target, total_lengths)
+            target = close_gaps(target.flip(1))[0]
+        return Examples(source, source_lengths, target, target_lengths.squeeze(1))
 
     def solve(self, source: list[int]) -> list[int] | None:
         a, plus, b = "".join(self.show(source)).partition("+")
@@ -88,14 +88,13 @@ class Addition(Task):
         return found
 
 
-def add(a: Tensor, b: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Digits with the last place first, and zeros beyond a number's end."""
-    sums = torch.cat([a + b, torch.zeros_like(a[:, :1])], dim=1)
-    place = torch.arange(sums.shape[1])
-    decides = torch.where(sums != 9, place, 0).cummax(1).values  # a place with 9 passes on the carry it gets
-    carried = (sums > 9).gather(1, decides).long()  # out of each place
-    total = (sums + torch.nn.functional.pad(carried[:, :-1], (1, 0))) % 10
-    return total, lengths + total.gather(1, lengths[:, None]).squeeze(1)
+def add(a: Tensor, b: Tensor) -> Tensor:
+    """Digits with the last place first and zeros beyond a number's end: (n, places) → (n, places + 1)."""
+    sums = torch.nn.functional.pad(a + b, (0, 1))
+    decides = torch.where(sums != 9, torch.arange(sums.shape[1]), 0).cummax(1).values  # a 9 passes on what it gets
+    carried = (sums > 9).gather(1, decides)  # out of each place
+    sums[:, 1:] += carried[:, :-1]
+    return sums % 10
 
 
 def add_text(a: str, b: str) -> str:

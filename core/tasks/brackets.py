@@ -64,14 +64,14 @@ class Brackets(Task):
         low = min(-(-(low or self.min_len) // 2), high)
         lengths = 2 * torch.randint(low, high + 1, (n,), generator=rng)
         opens, levels = nesting(lengths, self.max_depth, rng)
-        valid = valid_mask(lengths, opens.shape[1])
-        partner = partners(levels, valid)
+        partner = partners(levels)
         kinds = torch.randint(self.n_kinds, opens.shape, generator=rng)
         kinds = torch.where(opens, kinds, kinds.gather(1, partner))
-        rows = (FIRST + 2 * kinds + ~opens) * valid
+        rows = torch.where(levels > 0, FIRST + 1 + 2 * kinds - opens.long(), 0)
         balanced = torch.rand(n, generator=rng) < 0.5
-        broken = rows.gather(1, exchange(opens & valid, levels, kinds, partner, valid, rng))
-        return Examples(torch.where(balanced[:, None], rows, broken), lengths, balanced.long())
+        places = exchange(opens, levels, kinds, partner, lengths, rng)
+        rows = torch.where(balanced[:, None], rows, rows.gather(1, places))
+        return Examples(rows, lengths, balanced.long())
 
     def held_out(self, examples: Examples) -> Tensor:
         """What is shorter than `min_len`, where a curriculum starts, is all there to be learnt from."""
@@ -89,29 +89,30 @@ class Brackets(Task):
 
 
 def nesting(lengths: Tensor, max_depth: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
-    """(n, longest): True where a bracket opens; and each bracket's level, from 1.
+    """(n, longest): True where a bracket opens; and each bracket's level, from 1; 0 is padding.
 
     A random walk of as many steps up as down, folded like a paper strip of width `max_depth`, never leaves the strip
     and ends where it began: it is a nesting.
     """
-    n, time = len(lengths), int(lengths.max())
+    time = int(lengths.max())
     valid = valid_mask(lengths, time)
-    order = (torch.rand(n, time, generator=rng) + ~valid).argsort(1)
-    up = torch.zeros(n, time, dtype=torch.long).scatter(1, order, (torch.arange(time) < lengths[:, None] // 2).long())
-    height = ((2 * up - 1) * valid).cumsum(1) % (2 * max_depth)
+    random = torch.rand(len(lengths), time, generator=rng).masked_fill_(~valid, 2.0)
+    median = random.sort(1).values.gather(1, lengths[:, None] // 2 - 1)
+    steps = torch.where(random <= median, 1, -1) * valid
+    height = steps.cumsum(1) % (2 * max_depth)
     depth = torch.minimum(height, 2 * max_depth - height)  # after each bracket
     before = torch.nn.functional.pad(depth[:, :-1], (1, 0))
     return depth > before, torch.maximum(depth, before)
 
 
-def partners(levels: Tensor, valid: Tensor) -> Tensor:
+def partners(levels: Tensor) -> Tensor:
     """(n, time): where each bracket's partner stands. On one level, opening and closing brackets take turns."""
-    order = levels.masked_fill(~valid, levels.max() + 1).argsort(dim=1, stable=True)
-    time = torch.arange(levels.shape[1])
-    return torch.empty_like(order).scatter(1, order, order[:, time ^ 1])
+    order = levels.argsort(dim=1, stable=True)
+    swapped = order.unflatten(1, (-1, 2)).flip(2).flatten(1)
+    return torch.empty_like(order).scatter_(1, order, swapped)
 
 
-def exchange(opens: Tensor, levels: Tensor, kinds: Tensor, partner: Tensor, valid: Tensor, rng) -> Tensor:
+def exchange(opens: Tensor, levels: Tensor, kinds: Tensor, partner: Tensor, lengths: Tensor, rng) -> Tensor:
     """(n, time): which bracket stands where after two have changed places and broken the balance.
 
     Two closing brackets of different kinds, or an outermost bracket and its partner; where there is a choice, not
@@ -120,14 +121,15 @@ def exchange(opens: Tensor, levels: Tensor, kinds: Tensor, partner: Tensor, vali
     n, time = opens.shape
     places = torch.arange(time)
     keys = torch.rand(2, n, time, generator=rng)
-    closes = valid & ~opens
-    hidden = 1 + 9 * (partner < places - 1)  # something stands between the two
-    first = (keys[0] * closes * hidden).argmax(1, keepdim=True)
-    other = closes & (kinds != kinds.gather(1, first))
-    second = (keys[1] * other * hidden).argmax(1, keepdim=True)
-    inner = opens & (levels == 1) & (places > 0) & (partner < valid.sum(1, keepdim=True) - 1)
-    outer = (keys[1] * (opens & (levels == 1)) * (1 + 9 * inner)).argmax(1, keepdim=True)
-    mixed = other.any(1, keepdim=True) & ((keys[0, :, :1] < 0.5) | ~inner.any(1, keepdim=True))
+    closes = (levels > 0) & ~opens
+    likely = closes * (1 + 9 * (partner < places - 1))  # something stands between the two
+    first = (keys[0] * likely).argmax(1, keepdim=True)
+    second = keys[1] * likely * (kinds != kinds.gather(1, first))
+    most, second = second.max(1, keepdim=True)
+    outermost = opens & (levels == 1)
+    inner = outermost & (places > 0) & (partner < lengths[:, None] - 1)
+    outer = (keys[1] * outermost + inner).argmax(1, keepdim=True)
+    mixed = (most > 0) & ((keys[0, :, :1] < 0.5) | ~inner.any(1, keepdim=True))
     a = torch.where(mixed, first, outer)
     b = torch.where(mixed, second, partner.gather(1, outer))
-    return places.expand(n, time).scatter(1, a, b).scatter(1, b, a)
+    return places.repeat(n, 1).scatter_(1, a, b).scatter_(1, b, a)

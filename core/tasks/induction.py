@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -21,8 +21,8 @@ class Induction(Copy):
     help = Text("Go on with a sequence that has begun to repeat itself.", "续写一个开始重复的序列。")
     forms = ("stream",)
 
-    min_len: int = option(MIN_LEN, 8)
-    max_len: int = option(MAX_LEN, 16)
+    min_len: int = option(replace(MIN_LEN, low=2), 8)  # the first token of the repetition is never asked for
+    max_len: int = option(replace(MAX_LEN, low=2), 16)
     n_symbols: int = option(N_SYMBOLS, 32)
     unique: bool = option(UNIQUE, True)
 

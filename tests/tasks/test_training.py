@@ -1,0 +1,118 @@
+"""Every task in every form it names can be trained on, by every kind of model that suits it."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+import torch
+
+import core
+from core.config import CONFIGS
+from core.tasks import Task, own, task, tasks
+from core.tasks.base import FORMS, TWO_SEQUENCES
+from core.training import train
+from core.training.loop import score
+
+SIZES = {"n_layers": 1, "d_embed": 8, "d_hidden": 8, "d_model": 16, "n_heads": 2, "d_ff": 16}
+CASES = [
+    (name, family, head)
+    for name in tasks()
+    for family in ("gru", "seq2seq", "bert", "gpt", "t5")
+    for head in task(name).heads(family)
+]
+
+
+def small(which: Task, family: str, head: str | None = None) -> torch.nn.Module:
+    torch.manual_seed(0)
+    known = {option.name for option in CONFIGS[family].options()}
+    sizes = {name: size for name, size in SIZES.items() if name in known}
+    return core.build(family, **sizes, **which.model_options(family, head))
+
+
+def test_all_forms_are_covered():
+    met = {"pairs" if family in TWO_SEQUENCES else FORMS[head] for _, family, head in CASES}
+    assert met == {form for name in tasks() for form in task(name).forms}
+    for name in tasks():
+        forms = {"pairs" if f in TWO_SEQUENCES else FORMS[h] for n, f, h in CASES if n == name}
+        assert forms == set(task(name).forms)
+
+
+@pytest.mark.parametrize(("name", "family", "head"), CASES)
+def test_three_steps(name, family, head):
+    which = task(name)
+    model = small(which, family, head)
+    for step in train(model, which, steps=3, batch_size=8):
+        assert math.isfinite(step.loss) and 0 <= step.accuracy <= 1
+    batch = which.lay_out(which.evaluation(16), which.form(model))
+    with torch.no_grad():
+        right, asked = score(model, model(*batch.inputs).logits, batch)
+    assert 0 <= right <= asked
+
+
+@pytest.mark.parametrize("samples", [None, 16])
+def test_one_example_at_a_time(samples):
+    for name in tasks():
+        which = task(name)
+        model = small(which, which.families[0])
+        assert all(math.isfinite(step.loss) for step in train(model, which, steps=4, batch_size=1, samples=samples))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", "".join(f"Line {i}.\n" for i in range(200))),
+        ("a.csv", "source,target\n" + "".join(f"n {i},m {i}\n" for i in range(40))),
+        ("a.csv", "text,label\n" + "".join(f"n {i},{i % 3}\n" for i in range(40))),
+        ("a.csv", "tokens,tags\n" + "".join(f"n w{i},O T{i % 3}\n" for i in range(40))),
+    ],
+)
+def test_own_files(name, content):
+    which = own(name, content.encode())
+    for family in which.families:
+        for head in which.heads(family):
+            model = small(which, family, head)
+            steps = list(train(model, which, steps=3, batch_size=8, curriculum=True))
+            assert all(math.isfinite(step.loss) for step in steps)
+
+
+def test_scores_of_heads_with_answers_of_their_own():
+    """A perfect answer scores fully: CRF paths, spans, and start and end."""
+    which = task("nested names")
+    model, batch = small(which, "bert"), which.lay_out(which.evaluation(8), "spans")
+    right, asked = score(model, torch.where(batch.target, 1.0, -1.0), batch)
+    assert right == asked == int(batch.target.sum())
+    assert score(model, torch.full(batch.target.shape, -1.0), batch) == (0.0, asked)
+
+    which = task("questions")
+    model, batch = small(which, "bert"), which.lay_out(which.evaluation(8), "answer")
+    perfect = torch.nn.functional.one_hot(batch.target, batch.inputs[0].shape[1]).float() * 9
+    assert score(model, perfect, batch) == (16.0, 16)
+
+    which = task("entities")
+    model, batch = small(which, "bert", "crf"), which.lay_out(which.evaluation(8), "tags")
+    perfect = torch.nn.functional.one_hot(batch.target.clamp(min=0), which.n_labels).float() * 99
+    assert score(model, perfect, batch) == (float(batch.lengths.sum()), int(batch.lengths.sum()))
+
+
+def test_next_sentences_are_learnt_with_the_words():
+    """The second loss reaches the pooler, which the masked words alone do not."""
+    which = task("masked words")
+    model = small(which, "bert")
+    before = model.pooler.weight.detach().clone()
+    list(train(model, which, steps=1, batch_size=8))
+    assert not model.pooler.weight.equal(before)
+
+
+@pytest.mark.parametrize("name", tasks())
+def test_batches_are_made_quickly(name):
+    """Far more than it takes on an idle machine, so that only a real slowdown fails."""
+    which, rng = task(name), torch.Generator().manual_seed(0)
+    which.batch(64, rng, which.forms[0])
+    times = []
+    for _ in range(20):
+        start = time.process_time()
+        which.batch(64, rng, which.forms[0])
+        times.append(time.process_time() - start)
+    assert sorted(times)[10] < 0.006
