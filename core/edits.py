@@ -17,7 +17,7 @@ from core.tape import Edit, TapError
 
 def zero_heads(*heads: int) -> Edit:
     """Knock heads out: put on `attn.context`, the rest of the model runs as if they had said nothing."""
-    return _on_heads(heads, torch.zeros_like)
+    return _OnHeads(heads, torch.zeros_like)
 
 
 def uniform_heads(*heads: int) -> Edit:
@@ -27,7 +27,7 @@ def uniform_heads(*heads: int) -> Edit:
         allowed = (weights > 0).to(weights.dtype)
         return allowed / allowed.sum(-1, keepdim=True).clamp(min=1)
 
-    return _on_heads(heads, spread)
+    return _OnHeads(heads, spread)
 
 
 def zero_units(*units: int) -> Edit:
@@ -74,7 +74,9 @@ class _Patch:
     def __call__(self, tensor: Tensor) -> Tensor:
         return self.source.to(tensor).expand_as(tensor)
 
-    def at_step(self, tensor: Tensor, time: int) -> Tensor:
+    def at_step(self, tensor: Tensor, time: int, length: int) -> Tensor:
+        if self.source.shape[-2] != length:
+            raise IndexError(f"the patch has {self.source.shape[-2]} time steps, the point {length}.")
         return self.source.select(-2, time).to(tensor).expand_as(tensor)
 
 
@@ -87,19 +89,31 @@ class _At:
         chosen = _chosen(self.steps, tensor.shape[-2], "step", tensor.device)  # time is the last but one, always
         return torch.where(chosen[:, None], self.edit(tensor), tensor)
 
-    def at_step(self, tensor: Tensor, time: int) -> Tensor:
-        if time not in self.steps:
+    def at_step(self, tensor: Tensor, time: int, length: int) -> Tensor:
+        if not _chosen(self.steps, length, "step", tensor.device)[time]:
             return tensor
         inner = getattr(self.edit, "at_step", None)
-        return inner(tensor, time) if inner else self.edit(tensor)
+        return inner(tensor, time, length) if inner else self.edit(tensor)
 
 
-def _on_heads(heads: Iterable[int], change: Callable[[Tensor], Tensor]) -> Edit:
-    def edit(tensor: Tensor) -> Tensor:
-        chosen = _chosen(heads, tensor.shape[1], "head", tensor.device)
-        return torch.where(chosen.view(-1, *[1] * (tensor.dim() - 2)), change(tensor), tensor)
+@dataclass(frozen=True)
+class _OnHeads:
+    heads: tuple[int, ...]
+    change: Callable[[Tensor], Tensor]
 
-    return edit
+    def __call__(self, tensor: Tensor) -> Tensor:
+        """(batch, head, query, …)"""
+        return self.apply(tensor, dims=4)
+
+    def at_step(self, tensor: Tensor, time: int, length: int) -> Tensor:
+        """(batch, head, …)"""
+        return self.apply(tensor, dims=3)
+
+    def apply(self, tensor: Tensor, dims: int) -> Tensor:
+        if tensor.dim() != dims:
+            raise TapError("This point has no heads: choose one of attention's, such as context or weights.")
+        chosen = _chosen(self.heads, tensor.shape[1], "head", tensor.device)
+        return torch.where(chosen.view(-1, *[1] * (dims - 2)), self.change(tensor), tensor)
 
 
 def _chosen(indices: Iterable[int], size: int, what: str, device: torch.device) -> Tensor:

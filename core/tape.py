@@ -66,7 +66,14 @@ class Tape(Observer, Mapping[str, Tensor]):
         self._kept: dict[str, Tensor | list[Tensor]] = {}
 
     def keep(self, name: str, value: Tensor | list[Tensor]) -> None:
-        """Keep a tensor, or the list of its time steps in the order of the tokens."""
+        """Keep a tensor, or the list of its time steps in the order of the tokens.
+
+        A name seen again means that the model runs again: all that came after it the last time is out of date.
+        """
+        if name in self._kept:
+            names = list(self._kept)
+            for later in names[names.index(name) :]:
+                del self._kept[later]
         steps = value if isinstance(value, list) else [value]
         if self.gradients:
             for step in steps:
@@ -118,11 +125,17 @@ class Editing(Observer):
         super().__init__(model, list(edits))
         self.edits = dict(edits)
 
-    def revise(self, name: str, patterns: list[str], value: Tensor, time: int | None) -> Tensor:
+    def revise(self, name: str, patterns: list[str], value: Tensor, step: tuple[int, int] | None) -> Tensor:
+        """`step` is (which, of how many) where the value is one time step of a point."""
         for pattern in patterns:
             edit = self.edits[pattern]
             at_step = getattr(edit, "at_step", None)
-            revised = edit(value) if time is None or at_step is None else at_step(value, time)
+            try:
+                revised = edit(value) if step is None or at_step is None else at_step(value, *step)
+            except (RuntimeError, IndexError, TypeError) as error:
+                raise TapError(f"The edit of {name!r} does not fit shape {tuple(value.shape)}: {error}") from error
+            if not isinstance(revised, Tensor):
+                raise TapError(f"The edit of {name!r} returned {type(revised).__name__}, not a tensor.")
             if revised.shape != value.shape:
                 raise TapError(
                     f"The edit of {name!r} returned shape {tuple(revised.shape)}; it must keep {tuple(value.shape)}."
@@ -206,7 +219,7 @@ class Steps:
 
     def __call__(self, point: str, value: Tensor, before: Tensor | None = None) -> Tensor:
         if self.watched:
-            value = _revise(self.module, point, value, self.time)
+            value = _revise(self.module, point, value, (self.time, self.length))
         if before is not None and self.running is not None:
             value = torch.where(self.running, value, before)
         if self.watched:
@@ -218,14 +231,14 @@ class Steps:
             _record(self.module, point, steps)
 
 
-def _revise(module: nn.Module, point: str, value: Tensor, time: int | None) -> Tensor:
+def _revise(module: nn.Module, point: str, value: Tensor, step: tuple[int, int] | None) -> Tensor:
     for observer in _observers.get():
         name, patterns = observer.find(module, point)
         if name is None:
             continue
         observer.fired.add(name)
         if patterns and isinstance(observer, Editing):
-            value = observer.revise(name, patterns, value, time)
+            value = observer.revise(name, patterns, value, step)
     return value
 
 

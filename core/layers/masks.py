@@ -20,50 +20,66 @@ class InputError(ValueError):
         return type(self), (self.en, self.zh)
 
 
-def check_ids(ids: Tensor, vocab_size: int, max_len: int | None = None) -> None:
-    """Refuse what would otherwise fail deep inside an embedding."""
+def check_input(ids: Tensor, lengths: Tensor | None, vocab_size: int, max_len: int) -> Tensor | None:
+    """Refuse what would otherwise fail deep inside.
+
+    Returns the lengths on the ids' device, or None when every sequence fills its row (then no mask is needed).
+    """
     if ids.dim() != 2 or 0 in ids.shape:
         shape = tuple(ids.shape)
         raise InputError(
             f"Token ids must have shape (batch, time), neither empty; got {shape}.",
             f"符号编号的形状须为 (batch, time)，且都不为空；实际为 {shape}。",
         )
-    time = ids.shape[1]
-    if max_len is not None and time > max_len:
+    batch, time = ids.shape
+    if time > max_len:
         raise InputError(
             f"The input has {time} tokens, but the model was built for max_len = {max_len}.",
             f"输入有 {time} 个符号，而模型按 max_len = {max_len} 构建。",
         )
-    if ids.is_meta:
-        return
-    low, high = map(int, torch.aminmax(ids))
-    if low < 0 or high >= vocab_size:
-        wrong, last = low if low < 0 else high, vocab_size - 1
-        raise InputError(
-            f"Token id {wrong} is outside the vocabulary: ids go from 0 to {last}.",
-            f"符号编号 {wrong} 不在词表中：编号从 0 到 {last}。",
-        )
-
-
-def check_lengths(lengths: Tensor | None, ids: Tensor) -> Tensor | None:
-    """The lengths on the ids' device, or None when every sequence fills its row (then no mask is needed)."""
-    if lengths is None or lengths.is_meta:
+    check_range("Token ids", "词表编号", ids, 0, vocab_size - 1)
+    if lengths is None:
         return None
-    batch, time = ids.shape
     if lengths.shape != (batch,):
         shape = tuple(lengths.shape)
         raise InputError(
             f"There must be one length per sequence: {batch}, not {shape}.",
             f"每个序列须有一个长度：{batch} 个，而不是 {shape}。",
         )
-    low, high = map(int, torch.aminmax(lengths))
-    if low < 1 or high > time:
-        wrong = low if low < 1 else high
+    check_range("Lengths", "长度", lengths, 1, time)
+    full = lengths.is_meta or int(lengths.min()) == time
+    return None if full else lengths.to(ids.device)
+
+
+def check_shape(en: str, zh: str, values: Tensor, shape: tuple[int, ...]) -> None:
+    if values.shape != shape:
         raise InputError(
-            f"Lengths must be from 1 to {time}; got {wrong}.",
-            f"长度须在 1 到 {time} 之间；实际为 {wrong}。",
+            f"{en} must have shape {tuple(shape)}; got {tuple(values.shape)}.",
+            f"{zh}的形状须为 {tuple(shape)}；实际为 {tuple(values.shape)}。",
         )
-    return None if low == time else lengths.to(ids.device)
+
+
+def check_range(en: str, zh: str, values: Tensor, low: int, high: int) -> None:
+    """Refuse values that are not whole numbers from low to high; on the meta device there is nothing to see."""
+    if values.dtype.is_floating_point or values.dtype.is_complex or values.dtype == torch.bool:
+        kind = str(values.dtype).removeprefix("torch.")
+        raise InputError(f"{en} must be whole numbers, not {kind}.", f"{zh}须为整数，而不是 {kind}。")
+    if values.is_meta:
+        return
+    least, most = map(int, torch.aminmax(values))
+    if least < low or most > high:
+        wrong = least if least < low else most
+        raise InputError(
+            f"{en} must be from {low} to {high}; got {wrong}.", f"{zh}须在 {low} 到 {high} 之间；实际为 {wrong}。"
+        )
+
+
+def check_pair(src_batch: int, tgt_batch: int) -> None:
+    if src_batch != tgt_batch:
+        raise InputError(
+            f"Source and target must be as many: {src_batch} sources, {tgt_batch} targets.",
+            f"源序列与目标序列数量须相同：{src_batch} 个源，{tgt_batch} 个目标。",
+        )
 
 
 def valid_mask(lengths: Tensor, time: int) -> Tensor:

@@ -19,7 +19,7 @@ from core.config import TransformerConfig
 from core.layers.attention import Attention, Scope
 from core.layers.feedforward import FeedForward
 from core.layers.local import LocalAttention, LocalScope
-from core.layers.masks import check_ids
+from core.layers.masks import check_input, check_range, check_shape
 from core.layers.norms import make_norm
 from core.layers.positions import Relative, added_position, relative_position
 from core.tape import observed, tap, unobserved
@@ -108,6 +108,19 @@ class Stack(nn.Module):
         self.blocks = nn.ModuleList(Block(config, cross) for _ in range(n_layers or config.n_layers))
         self.final_norm = _norm(config) if config.norm_placement == "pre" else None
 
+    def check(
+        self, ids: Tensor, lengths: Tensor | None, segments: Tensor | None = None, condition: Tensor | None = None
+    ) -> Tensor | None:
+        """Refuse an input that cannot be read; returns the lengths, or None when there is no padding."""
+        lengths = check_input(ids, lengths, self.config.vocab_size, self.config.max_len)
+        if segments is not None and self.segment_embedding is not None:
+            check_shape("Segments", "句段", segments, ids.shape)
+            check_range("Segments", "句段", segments, 0, self.segment_embedding.num_embeddings - 1)
+        if condition is not None:
+            check_shape("Conditions", "条件", condition, ids.shape[:1])
+            check_range("Conditions", "条件", condition, 0, self.config.n_conditions - 1)
+        return lengths
+
     def hidden_states(
         self,
         ids: Tensor,
@@ -117,8 +130,7 @@ class Stack(nn.Module):
         condition: Tensor | None = None,
         memory: Memory | None = None,
     ) -> Tensor:
-        """(batch, time) ids → (batch, time, d_model)"""
-        check_ids(ids, self.config.vocab_size, self.config.max_len)
+        """(batch, time) ids → (batch, time, d_model); the input has been checked"""
         positions = torch.arange(ids.shape[1], device=ids.device)
         x = self.embed(ids, positions, segments, condition)
         sight = self.look(positions, lengths, memory)

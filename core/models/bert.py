@@ -7,7 +7,6 @@ from torch import Tensor, nn
 from core.config import BertConfig
 from core.layers import initialise
 from core.layers.heads import MaskedTokenHead, make_head
-from core.layers.masks import check_lengths
 from core.layers.stack import Stack
 from core.models.output import Output
 from core.tape import tap
@@ -36,7 +35,7 @@ class Bert(Stack):
         segments: Tensor | None = None,
         condition: Tensor | None = None,
     ) -> Output:
-        lengths = check_lengths(lengths, ids)
+        lengths = self.check(ids, lengths, segments, condition)
         hidden = self.hidden_states(ids, lengths, segments=segments, condition=condition)
         pooled = tap(self, "pooled", self.pooler(hidden[:, 0]).tanh())  # (batch, d_model)
         logits = tap(self, "logits", self.head(hidden, pooled, lengths))

@@ -7,7 +7,7 @@ from torch import Tensor
 from core.config import GptConfig
 from core.layers import initialise
 from core.layers.heads import TokenHead, make_head
-from core.layers.masks import check_lengths, last_valid
+from core.layers.masks import last_valid
 from core.layers.stack import Stack
 from core.models.output import Output
 from core.tape import tap
@@ -28,7 +28,7 @@ class Gpt(Stack):
             self.head.proj.weight = self.token_embedding.weight
 
     def forward(self, ids: Tensor, lengths: Tensor | None = None, condition: Tensor | None = None) -> Output:
-        lengths = check_lengths(lengths, ids)
+        lengths = self.check(ids, lengths, condition=condition)
         hidden = self.hidden_states(ids, lengths, condition=condition)
         pooled = last_valid(hidden, lengths)
         logits = tap(self, "logits", self.head(hidden, pooled, lengths))

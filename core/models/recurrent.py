@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from core.config import RecurrentConfig
 from core.layers.heads import TokenHead, make_head
-from core.layers.masks import check_ids, check_lengths
+from core.layers.masks import check_input
 from core.layers.recurrent import Recurrent
 from core.models.output import Output
 from core.tape import tap
@@ -36,8 +36,7 @@ class RecurrentModel(Recurrent):
             self.head = make_head(config.head, self.d_out, config.n_labels, config.max_len, config.dropout)
 
     def forward(self, ids: Tensor, lengths: Tensor | None = None) -> Output:
-        check_ids(ids, self.config.vocab_size, self.config.max_len)
-        lengths = check_lengths(lengths, ids)
+        lengths = check_input(ids, lengths, self.config.vocab_size, self.config.max_len)
         x = tap(self, "embed", self.token_embedding(ids))  # (batch, time, d_embed)
         hidden, states = self.run(self.dropout(x), lengths)
         pooled = states[-1][0]  # (batch, directions · unit)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from core.config import Seq2SeqConfig
 from core.layers.alignment import ALIGNMENTS
 from core.layers.heads import TokenHead
-from core.layers.masks import check_ids, check_lengths, padding_mask
+from core.layers.masks import check_input, check_pair, padding_mask
 from core.layers.recurrent import Recurrent, State, running_steps
 from core.models.output import Output
 from core.models.recurrent import PAD
@@ -146,12 +146,11 @@ class Seq2Seq(nn.Module):
         return self.decode(tgt, self.encode(src, src_lengths), tgt_lengths)
 
     def encode(self, src: Tensor, lengths: Tensor | None = None) -> Encoded:
-        check_ids(src, self.config.vocab_size, self.config.max_len)
-        return self.encoder(src, check_lengths(lengths, src))
+        return self.encoder(src, check_input(src, lengths, self.config.vocab_size, self.config.max_len))
 
     def decode(self, tgt: Tensor, memory: Encoded, lengths: Tensor | None = None) -> Output:
-        check_ids(tgt, self.config.vocab_size, self.config.max_len)
-        lengths = check_lengths(lengths, tgt)
+        lengths = check_input(tgt, lengths, self.config.vocab_size, self.config.max_len)
+        check_pair(len(memory.outputs), len(tgt))
         hidden = self.decoder(tgt, memory, lengths)
         return Output(logits=tap(self, "logits", self.head(hidden, None, lengths)), hidden=hidden)
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from core.config import EncoderDecoderConfig
 from core.layers import initialise
 from core.layers.heads import TokenHead
-from core.layers.masks import check_lengths, valid_mask
+from core.layers.masks import check_pair, valid_mask
 from core.layers.stack import Memory, Stack
 from core.models.output import Output
 from core.tape import tap
@@ -54,7 +54,7 @@ class Transformer(nn.Module):
         return self.decode(tgt, memory, tgt_lengths, condition)
 
     def encode(self, src: Tensor, lengths: Tensor | None = None, condition: Tensor | None = None) -> Memory:
-        lengths = check_lengths(lengths, src)
+        lengths = self.encoder.check(src, lengths, condition=condition)
         hidden = self.encoder.hidden_states(src, lengths, condition=condition)
         positions = torch.arange(src.shape[1], device=src.device)
         memory = Memory(hidden, lengths, positions)
@@ -63,7 +63,8 @@ class Transformer(nn.Module):
     def decode(
         self, tgt: Tensor, memory: Memory, lengths: Tensor | None = None, condition: Tensor | None = None
     ) -> Output:
-        lengths = check_lengths(lengths, tgt)
+        lengths = self.decoder.check(tgt, lengths, condition=condition)
+        check_pair(len(memory.hidden), len(tgt))
         hidden = self.decoder.hidden_states(tgt, lengths, condition=condition, memory=memory)
         return Output(logits=tap(self, "logits", self.head(hidden, None, lengths)), hidden=hidden)
 

@@ -1,4 +1,7 @@
-"""Short problems first: the longest length rises by 2 whenever the last few batches went well."""
+"""Short problems first: the longest length rises by 2 whenever the last few batches went well.
+
+The shortest ones stay in the mix, down to a single token: they show what each token does by itself.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,10 @@ class Curriculum:
         self.longest = longest
         self.limit = min(START, longest)
         self.running = 0.0  # accuracy, averaged over the last few steps at this length
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        return {"low": 1, "high": self.limit}
 
     def update(self, accuracy: float) -> None:
         self.running += PATIENCE * (accuracy - self.running)

@@ -117,8 +117,9 @@ class Trainer:
 
     def next_batch(self) -> Batch:
         if self.fixed is None:
-            limit = self.curriculum.limit if self.curriculum else None
-            return self.task.batch(self.options.batch_size, self.data, self.form, limit).to(self.device)
+            lengths = self.curriculum.lengths if self.curriculum else {}
+            examples = self.task.gather(self.options.batch_size, self.data, held_out=False, **lengths)
+            return self.task.lay_out(examples, self.form).to(self.device)
         rows = torch.randint(len(self.fixed), (self.options.batch_size,), generator=self.data)
         return self.task.lay_out(self.fixed.pick(rows), self.form).to(self.device)
 

@@ -1,0 +1,115 @@
+"""What a model cannot read is refused with a sentence that says what is wrong, before anything is computed."""
+
+import pickle
+
+import pytest
+import torch
+
+import core
+from tests.core.examples import FAMILIES, batch, small
+
+ONE = [family for family in FAMILIES if family not in ("seq2seq", "transformer", "t5")]
+TWO = ["seq2seq", "transformer", "t5"]
+IDS = [(family, "ids") for family in ONE] + [(family, side) for family in TWO for side in ("src", "tgt")]
+
+
+def refusal(model, **changes):
+    """The error of a batch that is right but for some arguments."""
+    with pytest.raises(core.InputError) as caught:
+        model(**{**batch(model), **changes})
+    error = caught.value
+    assert str(error).endswith(".") and str(error)[0].isupper()
+    return str(error)
+
+
+def lengths_of(name):
+    return "lengths" if name == "ids" else f"{name}_lengths"
+
+
+@pytest.mark.parametrize(("family", "name"), IDS)
+class TestEveryFamily:
+    @pytest.mark.parametrize("wrong", [-1, 11, 1_000_000, -100])
+    def test_ids_outside_the_vocabulary(self, family, name, wrong):
+        model = small(family)
+        ids = batch(model)[name].clone()
+        ids[1, 2] = wrong
+        sentence = refusal(model, **{name: ids})
+        assert str(wrong) in sentence and "0 to 10" in sentence
+
+    def test_too_long(self, family, name):
+        model = small(family)
+        inputs = {key: value for key, value in batch(model).items() if key != "segments"}
+        model(**{**inputs, name: torch.ones(3, 12, dtype=torch.long)})
+        with pytest.raises(core.InputError) as caught:
+            model(**{**inputs, name: torch.ones(3, 13, dtype=torch.long)})
+        sentence = str(caught.value)
+        assert "13" in sentence and "max_len = 12" in sentence
+
+    @pytest.mark.parametrize("shape", [(3, 0), (0, 5), (0, 0), (5,), (3, 5, 1)])
+    @pytest.mark.parametrize("with_lengths", [True, False])
+    def test_empty_or_misshapen(self, family, name, shape, with_lengths):
+        model = small(family)
+        changes = {name: torch.ones(shape, dtype=torch.long)}
+        if not with_lengths:
+            changes |= {other: None for other in batch(model) if other.endswith("lengths")}
+        elif shape[0] == 0:
+            changes |= {lengths_of(name): torch.ones(0, dtype=torch.long)}
+        assert refusal(model, **changes)
+
+    @pytest.mark.parametrize("wrong", [0, -1, 8])
+    def test_lengths_out_of_range(self, family, name, wrong):
+        model = small(family)
+        time = batch(model)[name].shape[1]
+        sentence = refusal(model, **{lengths_of(name): torch.tensor([time, wrong, 1])})
+        assert str(wrong) in sentence and f"1 to {time}" in sentence
+
+    @pytest.mark.parametrize("count", [1, 2, 4])
+    def test_one_length_per_sequence(self, family, name, count):
+        assert "3" in refusal(small(family), **{lengths_of(name): torch.ones(count, dtype=torch.long)})
+
+    def test_ids_that_are_not_whole_numbers(self, family, name):
+        model = small(family)
+        assert refusal(model, **{name: batch(model)[name].float()})
+
+    def test_lengths_that_are_not_whole_numbers(self, family, name):
+        model = small(family)
+        assert refusal(model, **{lengths_of(name): torch.tensor([batch(model)[name].shape[1], 1.5, 1.0])})
+
+
+@pytest.mark.parametrize("family", TWO)
+def test_source_and_target_of_different_batches(family):
+    model = small(family)
+    inputs = batch(model)
+    assert refusal(model, tgt=inputs["tgt"][:2], tgt_lengths=torch.tensor([5, 1]))
+
+
+@pytest.mark.parametrize("family", ["bert", "roformer"])
+@pytest.mark.parametrize("wrong", [-1, 2])
+def test_segments_out_of_range(family, wrong):
+    model = small(family)
+    assert str(wrong) in refusal(model, segments=torch.full((3, 7), wrong))
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt", "transformer"])
+@pytest.mark.parametrize("wrong", [-3, 2])
+def test_conditions_out_of_range(family, wrong):
+    model = small(family, norm="conditional")
+    assert str(wrong) in refusal(model, condition=torch.tensor([0, 1, wrong]))
+
+
+@pytest.mark.parametrize("family", ONE)
+def test_a_refused_input_leaves_no_trace(family):
+    model = small(family)
+    with pytest.raises(core.InputError), core.capture(model) as tape:
+        model(**{**batch(model), "ids": torch.full((3, 7), 99)})
+    assert not tape.names()
+    model(**batch(model))
+
+
+def test_errors_speak_both_languages_and_cross_process_boundaries():
+    model = small("gpt")
+    with pytest.raises(core.InputError) as caught:
+        model(torch.full((1, 3), 99))
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert error.text("en") == str(error) == str(caught.value)
+    assert "99" in error.text("zh") and "词表" in error.text("zh")
