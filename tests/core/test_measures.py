@@ -1,0 +1,54 @@
+"""What is said of heads, checked on patterns made by hand."""
+
+import math
+
+import pytest
+import torch
+
+import core
+from core import measures
+
+
+def looking_at(places: list[int], n: int) -> torch.Tensor:
+    """(1, query, key): query i puts all its weight on places[i]"""
+    return torch.eye(n)[torch.tensor(places)][None]
+
+
+def test_heads_with_one_role():
+    previous = looking_at([0, 0, 1, 2, 3], 5)
+    assert measures.previous_token(previous).item() == 1
+    assert measures.entropy(previous).item() == pytest.approx(0, abs=1e-6)
+    assert measures.distance(previous).item() == pytest.approx(4 / 5)
+    assert measures.first_token(looking_at([0] * 5, 5)).item() == 1
+    assert measures.own_token(looking_at([0, 1, 2, 3, 4], 5)).item() == 1
+
+
+def test_entropy_of_an_even_head_is_the_logarithm():
+    assert measures.entropy(torch.full((2, 4, 8), 1 / 8)).tolist() == pytest.approx([3, 3])
+
+
+def test_induction_looks_at_what_followed_the_last_time():
+    ids = torch.tensor([7, 5, 9, 7, 5, 9])  # queries 3, 4, 5 have an earlier self at 0, 1, 2
+    perfect = looking_at([0, 0, 0, 1, 2, 3], 6)
+    assert measures.induction(perfect, ids).item() == 1
+    half = perfect.clone()
+    half[0, 4] = 0
+    half[0, 4, 0] = 1
+    assert measures.induction(half, ids).item() == pytest.approx(2 / 3)
+    assert measures.induction(perfect, torch.arange(6)).item() == 0  # nothing repeats
+
+
+def test_agreement_with_an_ideal_alignment():
+    weights = looking_at([0, 1, 2], 4)
+    assert measures.agreement(weights, [[0], [1], [2]]).item() == 1
+    assert measures.agreement(weights, [[0], [3], [1, 2]]).item() == pytest.approx(2 / 3)
+    assert measures.agreement(weights, [[0], [], [0]]).item() == pytest.approx(1 / 2)  # nothing asked of the second
+
+
+def test_parameters_are_counted_by_module_and_shared_ones_once():
+    counts = measures.count_parameters(core.build("gpt", vocab_size=50, d_model=8, n_heads=2, n_layers=3, max_len=16))
+    assert counts["token_embedding"] == 50 * 8 and "head" not in counts
+    assert counts["blocks"] == 3 * (4 * (8 * 8 + 8) + 8 * 32 + 32 + 32 * 8 + 8 + 2 * 16)
+    assert math.fsum(counts.values()) == sum(
+        p.numel() for p in core.build("gpt", vocab_size=50, d_model=8, n_heads=2, n_layers=3, max_len=16).parameters()
+    )
