@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
+
+from core.tape import capture
+from core.tasks.layouts import Batch
 
 
 def count_parameters(model: nn.Module, depth: int = 1) -> dict[str, int]:
@@ -63,3 +68,28 @@ def agreement(weights: Tensor, ideal: list[list[int]]) -> Tensor:
         marks[row, sources] = 1.0
     asked = marks.any(-1)
     return (weights[..., : len(ideal), :] * marks).sum(-1)[..., asked].mean(-1)
+
+
+def saturation(gate: Tensor) -> Tensor:
+    """(batch, time, unit) → (unit,): how often a gate is all but open or shut, above 0.9 or below 0.1"""
+    return ((gate > 0.9) | (gate < 0.1)).float().mean((0, 1))
+
+
+def half_life(forget: Tensor) -> Tensor:
+    """(batch, time, unit) → (unit,): steps until half of a cell's content is gone, ln ½ / mean ln f
+
+    For a GRU, whose update gate keeps the old state, give it the update gate.
+    """
+    return math.log(0.5) / forget.clamp(1e-6, 1 - 1e-6).log().mean((0, 1))
+
+
+def gradient_through_time(model: nn.Module, batch: Batch, point: str = "*.hidden") -> dict[str, Tensor]:
+    """Per layer and direction, (time,): |∂ loss / ∂ h_t|, averaged over the batch: how much the past can be taught.
+
+    Gradients of the parameters are left as they were.
+    """
+    with capture(model, point, gradients=True) as tape:
+        loss = model.head.loss(model(*batch.inputs).logits, batch.target, batch.lengths)
+        reached = [step for steps in tape.steps() for step in steps if step.requires_grad]
+        torch.autograd.backward(loss, inputs=reached)
+    return {name: tape.grad(name).norm(dim=-1).mean(0) for name in tape}

@@ -96,6 +96,10 @@ class Tape(Observer, Mapping[str, Tensor]):
         value = self._find(name)
         return torch.stack(value, dim=-2) if isinstance(value, list) else value
 
+    def steps(self) -> list[list[Tensor]]:
+        """The kept tensors themselves, part of the graph if gradients were asked for; recurrent ones step by step."""
+        return [value if isinstance(value, list) else [value] for value in self._kept.values()]
+
     def grad(self, name: str) -> Tensor:
         """d loss / d point, after `backward()`; needs `capture(..., gradients=True)`.
 

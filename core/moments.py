@@ -1,0 +1,133 @@
+"""Moments: the steps of a run at which something begun that lasted, found from its curves and its snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from core import measures
+from core.options import Text
+from core.run import Run
+from core.tasks.layouts import Batch
+
+CLEAR = 0.5  # the share of its weight from which a head has a role
+SMOOTHING = 0.2
+LEAVES_CHANCE, SOLVED = 0.1, 0.99
+
+ROLES = {
+    "previous": Text("a previous-token head", "前一符号头"),
+    "own": Text("a head that looks at the token itself", "自身符号头"),
+    "first": Text("a head that rests on the first token", "停在首符号的头"),
+    "induction": Text("an induction head", "归纳头"),
+    "agreement": Text("an alignment head", "对齐头"),
+}
+
+
+@dataclass(frozen=True)
+class Moment:
+    step: int
+    text: Text
+    head: str | None = None  # "blocks.0.attn.2": point and head, where it is about one
+
+
+def find_moments(run: Run) -> list[Moment]:
+    """All moments of a run, in order."""
+    return sorted([*curve_moments(run), *head_moments(run)], key=lambda moment: moment.step)
+
+
+def curve_moments(run: Run) -> list[Moment]:
+    """Accuracy leaves chance; the task is solved; the curriculum reaches its longest problems."""
+    chance, smooth, curve = run.task.chance, run.task.chance, []
+    for step in run.steps:
+        smooth += SMOOTHING * (step.accuracy - smooth)
+        curve.append(smooth)
+    threshold = chance + LEAVES_CHANCE * (1 - chance)
+    found = [
+        (begins([a > threshold for a in curve]), Text("accuracy leaves chance", "准确率离开随机水平")),
+        (begins([a >= SOLVED for a in curve]), Text("the task is solved", "任务已解决")),
+    ]
+    if any(step.limit is not None for step in run.steps):
+        longest = begins([step.limit == run.task.longest for step in run.steps])
+        found.append((longest, Text("problems are at full length", "问题达到最大长度")))
+    return [Moment(run.steps[index].index, text) for index, text in found if index is not None]
+
+
+def head_moments(run: Run) -> list[Moment]:
+    """When each head takes on the role it keeps."""
+    history = head_history(run)
+    found = []
+    for name, roles in history.items():
+        for head in range(next(iter(roles.values())).shape[1]):
+            for role, shares in roles.items():  # (snapshot, head)
+                index = begins((shares[:, head] >= CLEAR).tolist())
+                if index:  # not when it is so from the start
+                    where = f"{_short(name)}.{head}"
+                    text = Text(f"head {where} becomes {ROLES[role].en}", f"头 {where} 成为{ROLES[role].zh}")
+                    found.append(Moment(run.snapshots[index].step, text, f"{name.removesuffix('.weights')}.{head}"))
+    return found
+
+
+def head_history(run: Run, n: int = 8) -> dict[str, dict[str, Tensor]]:
+    """Point → role → (snapshot, head): how much of its weight each head gives to each role, on held-out problems."""
+    examples = run.task.evaluation(n, length=run.task.longest)
+    batch = run.task.lay_out(examples, run.task.form(run.model))
+    tapes = run.replay(*batch.inputs, "*.weights")
+    history: dict[str, dict[str, Tensor]] = {}
+    for name in tapes[0].names():
+        shares = [_shares(run, name, tape[name], batch) for tape in tapes]
+        history[name] = {role: torch.stack([s[role] for s in shares]) for role in shares[0]}
+    return history
+
+
+def begins(holds: list[bool]) -> int | None:
+    """The first index from which on it holds to the end, or None."""
+    if not holds or not holds[-1]:
+        return None
+    return len(holds) - next((i for i, held in enumerate(reversed(holds)) if not held), len(holds))
+
+
+def _shares(run: Run, name: str, weights: Tensor, batch: Batch) -> dict[str, Tensor]:
+    """Role → (head,), averaged over the batch's sequences without their padding."""
+    source_lengths, target_lengths = _lengths(batch)
+    crosses = "cross" in name
+    decodes = name.startswith("decoder")
+    queries = target_lengths if decodes else source_lengths
+    keys = source_lengths if crosses or not decodes else target_lengths
+    rows = []
+    for row, (q, k) in enumerate(zip(queries.tolist(), keys.tolist(), strict=True)):
+        rows.append(_roles(run, batch, row, weights[row, :, :q, :k], crosses, decodes))
+    return {role: torch.stack([r[role] for r in rows]).mean(0) for role in rows[0]}
+
+
+def _roles(run: Run, batch: Batch, row: int, weights: Tensor, crosses: bool, decodes: bool) -> dict[str, Tensor]:
+    """weights (head, query, key) of one sequence"""
+    if crosses:
+        source = batch.inputs[0][row, : weights.shape[-1]].tolist()
+        target = batch.target[row][batch.target[row] >= 0].tolist()[:-1]  # without the end token
+        ideal = run.task.alignment(source, target)
+        return {} if ideal is None else {"agreement": measures.agreement(weights, ideal)}
+    ids = batch.inputs[1 if decodes else 0][row, : weights.shape[-1]]
+    known: dict[str, Callable[[Tensor], Tensor]] = {
+        "previous": measures.previous_token,
+        "own": measures.own_token,
+        "first": measures.first_token,
+        "induction": partial(measures.induction, ids=ids),
+    }
+    return {role: measure(weights) for role, measure in known.items()}
+
+
+def _lengths(batch: Batch) -> tuple[Tensor, Tensor]:
+    """Of the source (or the only sequence) and of the target."""
+    if len(batch.inputs) == 4:
+        return batch.inputs[2], batch.inputs[3]
+    return batch.inputs[1], batch.inputs[1]
+
+
+def _short(name: str) -> str:
+    """blocks.1.attn.weights → 1; decoder.blocks.0.cross.weights → decoder 0 cross"""
+    parts = [part for part in name.split(".")[:-1] if part not in ("blocks", "attn")]
+    return " ".join(parts) if parts else "0"

@@ -1,0 +1,103 @@
+"""What is said to have happened in a run really happened in it, and then."""
+
+import pytest
+import torch
+
+import core
+from core import measures
+from core.moments import begins, curve_moments, find_moments, head_history
+from core.recipes import make_recipe
+
+
+@pytest.fixture(scope="module")
+def copying() -> core.Run:
+    torch.set_num_threads(1)
+    model = {"d_model": 32, "n_heads": 2, "n_layers": 1, "norm_placement": "pre", "position": "rope"}
+    run = core.Run(
+        make_recipe("transformer", "copy", model=model, knobs={"max_len": 6}, training={"steps": 150, "lr": 5e-3})
+    )
+    for _ in run.train():
+        pass
+    return run
+
+
+@pytest.mark.parametrize(
+    ("holds", "index"),
+    [([], None), ([False, True, False], None), ([True, True], 0), ([True, False, True, True], 2), ([False, True], 1)],
+)
+def test_a_moment_is_where_something_begins_that_lasts(holds, index):
+    assert begins(holds) == index
+
+
+def test_heads_become_what_the_replayed_model_shows(copying):
+    moments = [m for m in find_moments(copying) if m.head and "cross" in m.head]
+    assert moments, "no alignment head was found in a copying model"
+    best = head_history(copying)["decoder.blocks.0.cross.weights"]["agreement"]  # (snapshot, head)
+    steps = [snapshot.step for snapshot in copying.snapshots]
+    for moment in moments:
+        head, index = int(moment.head.rsplit(".", 1)[1]), steps.index(moment.step)
+        assert best[index:, head].min() >= 0.5 > best[index - 1, head]
+        assert "alignment head" in moment.text.en and "对齐头" in moment.text.zh
+
+
+def test_agreement_is_the_weight_on_the_right_source_token(copying):
+    """Recomputed from the model itself, by loops."""
+    examples = copying.task.evaluation(8, length=copying.task.longest)
+    batch = copying.task.lay_out(examples, "pairs")
+    with core.capture(copying.model.eval(), "*cross.weights") as tape, torch.no_grad():
+        copying.model(*batch.inputs)
+    weights = tape["decoder.blocks.0.cross.weights"]
+    for head in range(2):
+        by_hand = sum(float(weights[row, head, t, t]) for row in range(8) for t in range(6)) / 48
+        shown = head_history(copying)["decoder.blocks.0.cross.weights"]["agreement"][-1, head]
+        assert float(shown) == pytest.approx(by_hand, abs=2e-3)  # snapshots are float16
+
+
+def test_accuracy_leaves_chance_where_the_curve_does(copying):
+    leaves = next(m for m in curve_moments(copying) if "chance" in m.text.en)
+    before = [s.accuracy for s in copying.steps[: max(1, leaves.step - 5)]]
+    after = [s.accuracy for s in copying.steps[leaves.step + 20 :]]
+    assert sum(before) / len(before) < sum(after) / len(after)
+    assert min(after) > copying.task.chance
+
+
+def test_replay_shows_the_model_as_it_was(copying):
+    ids = torch.randint(3, 10, (1, 5))
+    tapes = copying.replay(ids, ids, "*.weights")
+    assert len(tapes) == len(copying.snapshots) and copying.snapshots[0].step == 0
+    fresh = core.Run(copying.recipe).model.eval()
+    for model, tape in ((fresh, tapes[0]), (copying.model.eval(), tapes[-1])):
+        with core.capture(model, "*.weights") as own, torch.no_grad():
+            model(ids, ids)
+        for name in own:
+            torch.testing.assert_close(tape[name], own[name], atol=5e-3, rtol=0)
+
+
+def test_saturation_and_half_life_by_hand():
+    gate = torch.tensor([[[0.95, 0.5], [0.05, 0.5]]])  # (1, 2, 2)
+    assert measures.saturation(gate).tolist() == [1.0, 0.0]
+    assert measures.half_life(torch.full((1, 3, 1), 0.5)).item() == pytest.approx(1.0)
+    assert measures.half_life(torch.full((1, 3, 1), 0.5**0.1)).item() == pytest.approx(10.0, rel=1e-4)
+
+
+def test_the_gradient_through_time_is_autograds_own():
+    torch.manual_seed(0)
+    model = core.build("lstm", vocab_size=4, d_hidden=6, d_embed=3)
+    task = core.task("parity", min_len=5, max_len=5)
+    batch = task.lay_out(task.evaluation(4), "label")
+    found = measures.gradient_through_time(model, batch)["layers.0.fwd.hidden"]
+    assert found.shape == (5,) and (found > 0).all()
+    assert all(p.grad is None for p in model.parameters())
+    hidden = model.layers[0].fwd
+    x = model.token_embedding(batch.inputs[0])
+    h, c, kept = torch.zeros(4, 6), torch.zeros(4, 6), []
+    for t in range(5):
+        gates = x[:, t] @ hidden.weight_ih_l0.T + hidden.bias_ih_l0 + h @ hidden.weight_hh_l0.T + hidden.bias_hh_l0
+        i, f, g, o = gates.chunk(4, -1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        h = o.sigmoid() * c.tanh()
+        h.retain_grad()
+        kept.append(h)
+    torch.nn.functional.cross_entropy(model.head.proj(h), batch.target).backward()
+    by_hand = torch.stack([h.grad.norm(dim=-1).mean() for h in kept])
+    torch.testing.assert_close(found, by_hand, atol=1e-6, rtol=1e-4)
