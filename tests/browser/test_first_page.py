@@ -33,6 +33,11 @@ def shown_weights(page: Page, plot: str, trace: int = 0) -> np.ndarray:
     return np.array(page.evaluate(script, [plot, trace]))
 
 
+def assert_shown(page: Page, plot: str, weights: np.ndarray, trace: int = 0) -> None:
+    """Equal but for the last bit, which depends on how many threads the app's process has."""
+    np.testing.assert_allclose(shown_weights(page, plot, trace), weights, atol=1e-6)
+
+
 def caption(page: Page) -> str:
     return page.locator("#caption textarea").input_value()
 
@@ -57,9 +62,9 @@ def test_shows_what_the_model_computed(new_page):
     page = open_first_page(new_page)
     seen = look(shipped.load(), FIRST_INPUT)
     layer, head = map(int, FIRST_HEAD.split("."))
-    np.testing.assert_array_equal(shown_weights(page, "one-head"), seen.weights[layer, head].astype(np.float64))
+    assert_shown(page, "one-head", seen.weights[layer, head])
     for i, weights in enumerate(seen.weights.reshape(-1, *seen.weights.shape[2:])):
-        np.testing.assert_array_equal(shown_weights(page, "all-heads", i), weights.astype(np.float64))
+        assert_shown(page, "all-heads", weights, i)
 
 
 def test_another_head_and_another_input_move_the_pictures(new_page):
@@ -72,7 +77,7 @@ def test_another_head_and_another_input_move_the_pictures(new_page):
         WORDS["en"][f"role_{role}"].format(head="0.2", share=share)
     )
     page.wait_for_function("document.querySelector('#one-head .js-plotly-plot')._fullData[0].z.length === 10")
-    np.testing.assert_array_equal(shown_weights(page, "one-head"), seen.weights[0, 2].astype(np.float64))
+    assert_shown(page, "one-head", seen.weights[0, 2])
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
@@ -85,7 +90,7 @@ def test_unreadable_input_is_answered_beside_the_box_and_nothing_is_lost(new_pag
         expect(problem).to_be_visible()
         sentence = problem.input_value()
         assert sentence and "Traceback" not in sentence
-        assert any("\u4e00" <= c <= "\u9fff" for c in sentence.replace("中文", "")) == (locale == "zh-CN")
+        assert any("\u4e00" <= c <= "\u9fff" for c in sentence if c not in text) == (locale == "zh-CN")
         np.testing.assert_array_equal(shown_weights(page, "one-head"), before)
         page.locator("#input textarea").fill(FIRST_INPUT)
         expect(problem).to_be_hidden()
