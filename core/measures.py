@@ -47,14 +47,20 @@ def first_token(weights: Tensor) -> Tensor:
     return weights[..., 1:, 0].mean(-1)
 
 
+def after_last_occurrence(ids: Tensor) -> Tensor:
+    """(query, key): True at the token after the last earlier occurrence of the current one, if it is not itself."""
+    time = torch.arange(len(ids), device=ids.device)
+    earlier = (ids[:, None] == ids) & (time < time[:, None])  # (query, key)
+    last = (earlier * (time + 1)).max(-1).values  # one behind that occurrence; 0: there is none
+    return (time == last[:, None]) & (last > 0)[:, None] & (last < time)[:, None]
+
+
 def induction(weights: Tensor, ids: Tensor) -> Tensor:
-    """(…): weight on the token after an earlier occurrence of the current one (Olsson et al. 2022)
+    """(…): weight on the token after the last occurrence of the current one (Olsson et al. 2022)
 
     weights (…, time, time), ids (time,); averaged over the queries that have such a token, 0 when none has.
     """
-    same = ids[:, None] == ids  # (query, key)
-    earlier = same & (torch.arange(len(ids), device=ids.device) < torch.arange(len(ids), device=ids.device)[:, None])
-    after = nn.functional.pad(earlier, (1, -1))  # key j is marked if token j − 1 is an earlier occurrence
+    after = after_last_occurrence(ids)
     asked = after.any(-1)
     if not asked.any():
         return weights.new_zeros(weights.shape[:-2])

@@ -32,6 +32,9 @@ class Observer:
     """Somebody watching one model: knows the path of each of its modules and the patterns asked for."""
 
     def __init__(self, model: nn.Module, patterns: Sequence[str]):
+        for pattern in patterns:
+            if not isinstance(pattern, str):
+                raise TapError(f"A pattern is a text such as '*.weights', not {type(pattern).__name__}.")
         self.paths = {module: path for path, module in model.named_modules()}
         self.patterns = tuple(patterns)
         self.fired: set[str] = set()
@@ -86,6 +89,9 @@ class Tape(Observer, Mapping[str, Tensor]):
     def names(self) -> list[str]:
         return list(self._kept)
 
+    def __repr__(self) -> str:
+        return f"Tape({', '.join(f'{name} {tuple(self[name].shape)}' for name in self._kept)})"
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._kept)
 
@@ -117,7 +123,9 @@ class Tape(Observer, Mapping[str, Tensor]):
     def _find(self, name: str) -> Tensor | list[Tensor]:
         if name in self._kept:
             return self._kept[name]
-        close = difflib.get_close_matches(name, self._kept, n=3, cutoff=0.5)
+        if not self.fired:
+            raise TapError("Nothing was captured: the model did not run inside this capture, in this thread.")
+        close = difflib.get_close_matches(name, self._kept or self.fired, n=3, cutoff=0.5)
         hint = f"did you mean {', '.join(close)}?" if close else f"{len(self)} points are on the tape."
         raise TapError(f"Nothing was captured under {name!r}: {hint}")
 

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 import torch.nn.functional as F
@@ -16,6 +17,68 @@ from torch import Tensor, nn
 from core.layers.masks import both, causal_mask, padding_mask
 from core.layers.positions import Relative
 from core.tape import tap, wanted
+
+
+class Attention(nn.Module):
+    """x (batch, query, d_model) looks at memory (batch, key, d_model), or at itself, as far as the scope lets it."""
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        n_kv_heads: int | None = None,
+        d_head: int | None = None,
+        scaled: bool = True,
+        bias: bool = True,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads or n_heads
+        self.d_head = d_head or d_model // n_heads
+        self.scale = self.d_head**-0.5 if scaled else 1.0
+        self.dropout = dropout
+        self.q_proj = nn.Linear(d_model, self.n_heads * self.d_head, bias)
+        self.k_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias)
+        self.v_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias)
+        self.out_proj = nn.Linear(self.n_heads * self.d_head, d_model, bias)
+
+    def forward(self, x: Tensor, scope: Scope, memory: Tensor | None = None) -> Tensor:
+        source = x if memory is None else memory
+        q = split_heads(self.q_proj(x), self.n_heads)  # (batch, head, query, d_head)
+        k = split_heads(self.k_proj(source), self.n_kv_heads)  # (batch, kv_head, key, d_head)
+        v = split_heads(self.v_proj(source), self.n_kv_heads)
+        q = tap(self, "q", scope.position.rotate(q, scope.queries))
+        k = tap(self, "k", scope.position.rotate(k, scope.keys))
+        v = tap(self, "v", v)
+        k, v = share_heads(k, self.n_heads), share_heads(v, self.n_heads)
+
+        if wanted(self, "bias", "scores", "mask", "weights"):
+            context = self.explicit(q, k, v, scope)
+        else:
+            context = self.fused(q, k, v, scope)
+        context = tap(self, "context", context)  # (batch, head, query, d_head)
+        return tap(self, "out", self.out_proj(merge_heads(context)))
+
+    def explicit(self, q: Tensor, k: Tensor, v: Tensor, scope: Scope) -> Tensor:
+        """The formula as it reads, every step of it observable."""
+        scores = (q * self.scale) @ k.transpose(-2, -1)  # (batch, head, query, key)
+        bias, mask = scope.bias(), scope.mask()
+        if bias is not None:
+            scores = scores + tap(self, "bias", bias)
+        scores = tap(self, "scores", scores)  # before the mask: finite everywhere
+        if mask is not None:
+            mask = tap(self, "mask", mask)
+        weights = tap(self, "weights", masked_softmax(scores, mask))
+        return F.dropout(weights, self.dropout, self.training) @ v
+
+    def fused(self, q: Tensor, k: Tensor, v: Tensor, scope: Scope) -> Tensor:
+        """The same numbers from one kernel that never stores the weights."""
+        return self.kernel(q, k, v, **scope.kernel_arguments)
+
+    def kernel(self, q: Tensor, k: Tensor, v: Tensor, **mask: Tensor | bool) -> Tensor:
+        dropout = self.dropout if self.training else 0.0
+        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, scale=self.scale, **mask)
 
 
 @dataclass(frozen=True)
@@ -39,71 +102,13 @@ class Scope:
         bias = self.position.bias(self.queries, self.keys)
         return None if bias is None else bias[None]
 
+    @cached_property
     def kernel_arguments(self) -> dict:
         """The same for torch's fused kernel, which knows plain causal masks and takes the rest as one tensor."""
         mask, bias = self.mask(), self.bias()
         if self.causal and self.lengths is None and bias is None and len(self.queries) == len(self.keys):
             return {"is_causal": True}
         return {"attn_mask": mask if bias is None else masked(bias, mask)}
-
-
-class Attention(nn.Module):
-    """x (batch, query, d_model) looks at memory (batch, key, d_model), or at itself."""
-
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        *,
-        n_kv_heads: int | None = None,
-        d_head: int | None = None,
-        scaled: bool = True,
-        bias: bool = True,
-        dropout: float = 0.0,
-    ):
-        super().__init__()
-        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads or n_heads
-        self.d_head = d_head or d_model // n_heads
-        self.scale = self.d_head**-0.5 if scaled else 1.0
-        self.dropout = dropout
-        self.q_proj = nn.Linear(d_model, self.n_heads * self.d_head, bias)
-        self.k_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias)
-        self.v_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias)
-        self.out_proj = nn.Linear(self.n_heads * self.d_head, d_model, bias)
-
-    def forward(self, x: Tensor, scope: Scope, kernel_arguments: dict, memory: Tensor | None = None) -> Tensor:
-        source = x if memory is None else memory
-        q = split_heads(self.q_proj(x), self.n_heads)  # (batch, head, query, d_head)
-        k = split_heads(self.k_proj(source), self.n_kv_heads)  # (batch, kv_head, key, d_head)
-        v = split_heads(self.v_proj(source), self.n_kv_heads)
-        q = tap(self, "q", scope.position.rotate(q, scope.queries))
-        k = tap(self, "k", scope.position.rotate(k, scope.keys))
-        v = tap(self, "v", v)
-        k, v = share_heads(k, self.n_heads), share_heads(v, self.n_heads)
-
-        if wanted(self, "bias", "scores", "mask", "weights"):
-            context = self.explicit(q, k, v, scope)
-        else:
-            context = self.fused(q, k, v, scope, kernel_arguments)
-        context = tap(self, "context", context)  # (batch, head, query, d_head)
-        return tap(self, "out", self.out_proj(merge_heads(context)))
-
-    def explicit(self, q: Tensor, k: Tensor, v: Tensor, scope: Scope) -> Tensor:
-        """The formula as it reads, every step of it observable."""
-        scores = (q * self.scale) @ k.transpose(-2, -1)  # (batch, head, query, key)
-        bias, mask = scope.bias(), scope.mask()
-        if bias is not None:
-            scores = scores + tap(self, "bias", bias)
-        scores = tap(self, "scores", scores)
-        if mask is not None:
-            mask = tap(self, "mask", mask)
-        weights = tap(self, "weights", masked_softmax(scores, mask))
-        return F.dropout(weights, self.dropout, self.training) @ v
-
-    def fused(self, q: Tensor, k: Tensor, v: Tensor, scope: Scope, kernel_arguments: dict) -> Tensor:
-        """The same numbers from one kernel that never stores the weights."""
-        dropout = self.dropout if self.training else 0.0
-        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, scale=self.scale, **kernel_arguments)
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:

@@ -7,6 +7,7 @@ neighbours, so the kernel compares each block with three (causal: two) and a sma
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 import torch.nn.functional as F
@@ -23,6 +24,7 @@ class LocalScope(Scope):
     def mask(self) -> Tensor:
         return both(super().mask(), window_mask(self.queries, self.keys, self.window)[None, None])
 
+    @cached_property
     def kernel_arguments(self) -> dict:
         """The mask of a block of queries against its neighbourhood, (batch or 1, block, 1 or head, query, key)."""
         window, time = self.window, len(self.keys)
@@ -42,15 +44,15 @@ class LocalScope(Scope):
 class LocalAttention(Attention):
     """Attention through a sliding window. In training, dropout draws its noise per block, not per cell of n²."""
 
-    def fused(self, q: Tensor, k: Tensor, v: Tensor, scope: LocalScope, kernel_arguments: dict) -> Tensor:
+    def fused(self, q: Tensor, k: Tensor, v: Tensor, scope: LocalScope) -> Tensor:
         time, window = q.shape[2], scope.window
         q = F.pad(q, (0, 0, 0, -time % window)).unflatten(2, (-1, window))  # (batch, head, block, query, d_head)
         k = neighbourhoods(F.pad(k, (0, 0, 0, -time % window)), window, scope.causal)
         v = neighbourhoods(F.pad(v, (0, 0, 0, -time % window)), window, scope.causal)
         q, k, v = (x.transpose(1, 2).flatten(0, 1) for x in (q, k, v))  # (batch · block, head, time, d_head)
-        mask = kernel_arguments["attn_mask"]
+        mask = scope.kernel_arguments["attn_mask"]
         mask = mask.expand(len(q) // mask.shape[1], *mask.shape[1:]).flatten(0, 1)
-        context = super().fused(q, k, v, scope, {"attn_mask": mask})
+        context = self.kernel(q, k, v, attn_mask=mask)
         context = context.unflatten(0, (-1, -(-time // window))).transpose(1, 2).flatten(2, 3)
         return context[:, :, :time]
 

@@ -25,6 +25,13 @@ def check_input(ids: Tensor, lengths: Tensor | None, vocab_size: int, max_len: i
 
     Returns the lengths on the ids' device, or None when every sequence fills its row (then no mask is needed).
     """
+    for value in (ids, lengths):
+        if not isinstance(value, Tensor | None):
+            kind = type(value).__name__
+            raise InputError(
+                f"Token ids and lengths must be tensors, not {kind}: use torch.tensor(…).",
+                f"符号编号与长度须为张量，而不是 {kind}：请用 torch.tensor(…)。",
+            )
     if ids.dim() != 2 or 0 in ids.shape:
         shape = tuple(ids.shape)
         raise InputError(

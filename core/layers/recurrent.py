@@ -1,92 +1,18 @@
-"""Recurrent layers, two engines over one set of weights.
+"""The recurrent cells, each as the equations of one time step, and the layers built from them.
 
-*fused* hands the whole padded sequence to torch's kernel. *stepwise* writes the equations out, one time step at a
-time; it runs when somebody looks inside, or always with `engine="stepwise"`. Both give the same numbers.
-
-Padding stands at the end of a row. It never updates a state, and outputs there are 0.
+In every `step`, x is W_x x_t + b_x, computed for all steps at once, and `see(name, new, old)` shows a value to whoever
+looks; in a sequence that has ended, a state stays what it was (`old`). `unrolling.py` runs the steps.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence
 
-from core.layers.masks import last_valid, valid_mask
-from core.tape import Steps, wanted
-
-State = tuple[Tensor, ...]  # (hidden,) or, for the LSTM, (hidden, cell); each (batch, unit)
-
-
-class RecurrentLayer(nn.RNNBase):
-    """One layer in one direction. Subclasses add torch's kernel and the equations of one step."""
-
-    points: ClassVar[tuple[str, ...]]
-    n_states: ClassVar[int] = 1
-
-    def forward(
-        self,
-        x: Tensor,
-        lengths: Tensor | None,
-        state: State | None,
-        backward: bool,
-        engine: str,
-        need_state: bool,
-    ) -> tuple[Tensor, State]:
-        """x (batch, time, d_in) → outputs (batch, time, unit), last valid state"""
-        if not x.is_meta and torch.is_autocast_enabled(x.device.type):  # rounding errors would add up in time
-            with torch.autocast(x.device.type, enabled=False):
-                return self(x.to(self.weight_ih_l0.dtype), lengths, state, backward, engine, need_state)
-        state = state or tuple(x.new_zeros(len(x), self.hidden_size) for _ in range(self.n_states))
-        if engine == "stepwise" or wanted(self, *self.points):
-            return self.stepwise(x, lengths, state, backward)
-        if lengths is not None and need_state and self.n_states > 1:
-            return self.packed(x, lengths, state, backward)
-        return self.fused(x, lengths, state, backward)
-
-    def fused(self, x: Tensor, lengths: Tensor | None, state: State, backward: bool) -> tuple[Tensor, State]:
-        """Run over padding too, then blank it: on a CPU faster than packing."""
-        outputs, last = self.kernel(turn(x, lengths) if backward else x, state)
-        if lengths is None:
-            return (turn(outputs, None) if backward else outputs), last
-        hidden = last_valid(outputs, lengths)
-        outputs = outputs * valid_mask(lengths, x.shape[1])[..., None]
-        return (turn(outputs, lengths) if backward else outputs), (hidden,)
-
-    def packed(self, x: Tensor, lengths: Tensor, state: State, backward: bool) -> tuple[Tensor, State]:
-        """Slower, but knows each sequence's last cell, which the padded kernel does not tell."""
-        x = turn(x, lengths) if backward else x
-        packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        outputs, last = self.kernel(packed, state)
-        outputs, _ = pad_packed_sequence(outputs, batch_first=True, total_length=x.shape[1])
-        return (turn(outputs, lengths) if backward else outputs), last
-
-    def kernel(self, x: Tensor | PackedSequence, state: State) -> tuple[Tensor | PackedSequence, State]:
-        """torch's own: nn.RNN or nn.GRU, next in the line of inheritance."""
-        outputs, last = super().forward(x, state[0][None])
-        return outputs, (last[0],)
-
-    def stepwise(self, x: Tensor, lengths: Tensor | None, state: State, backward: bool) -> tuple[Tensor, State]:
-        """The equations, one time step after the other."""
-        time = x.shape[1]
-        projected = F.linear(x, self.weight_ih_l0, self.bias_ih_l0).unbind(1)  # time × (batch, gates · unit)
-        running = [None] * time if lengths is None else running_steps(lengths, time)
-        outputs: list[Tensor] = [None] * time
-        see = Steps(self, time)
-        for t in reversed(range(time)) if backward else range(time):
-            see.time, see.running = t, running[t]
-            state = self.step(projected[t], state, see)
-            outputs[t] = state[0]
-        see.close()
-        stacked = torch.stack(outputs, dim=1)
-        return (stacked if lengths is None else stacked * valid_mask(lengths, time)[..., None]), state
-
-    def step(self, x: Tensor, state: State, see: Steps) -> State:
-        """One time step; x (batch, gates · unit) is W_x x_t + b_x already."""
-        raise NotImplementedError
+from core.layers.unrolling import RecurrentLayer, State
+from core.tape import Steps
 
 
 class RnnLayer(RecurrentLayer, nn.RNN):
@@ -96,8 +22,8 @@ class RnnLayer(RecurrentLayer, nn.RNN):
 
     def step(self, x: Tensor, state: State, see: Steps) -> State:
         (h,) = state
-        sum_ = x + F.linear(h, self.weight_hh_l0, self.bias_hh_l0)
-        return (see("hidden", sum_.tanh() if self.nonlinearity == "tanh" else sum_.relu(), h),)
+        total = x + F.linear(h, self.weight_hh_l0, self.bias_hh_l0)
+        return (see("hidden", total.tanh() if self.nonlinearity == "tanh" else total.relu(), h),)
 
 
 class GruLayer(RecurrentLayer, nn.GRU):
@@ -131,7 +57,8 @@ class LstmLayer(RecurrentLayer, nn.LSTM):
 
     def step(self, x: Tensor, state: State, see: Steps) -> State:
         h, c = state
-        i, f, g, o = (x + F.linear(h, self.weight_hh_l0, self.bias_hh_l0)).chunk(4, dim=-1)
+        total = x + F.linear(h, self.weight_hh_l0, self.bias_hh_l0)  # (batch, 4 · unit)
+        i, f, g, o = total.chunk(4, dim=-1)
         i = see("input", i.sigmoid())
         f = see("forget", f.sigmoid())
         g = see("candidate", g.tanh())
@@ -201,19 +128,3 @@ class Recurrent(nn.Module):
             x, last = layer(x, lengths, states and states[i], self.engine, need_state)
             lasts.append(last)
         return x, lasts
-
-
-def turn(x: Tensor, lengths: Tensor | None) -> Tensor:
-    """(batch, time, unit), each sequence reversed within its own length; padding stays where it is."""
-    if lengths is None:
-        return x.flip(1)
-    time = torch.arange(x.shape[1], device=x.device)
-    mirrored = torch.where(time < lengths[:, None], lengths[:, None] - 1 - time, time)
-    return x.gather(1, mirrored[..., None].expand_as(x))
-
-
-def running_steps(lengths: Tensor, time: int) -> list[Tensor | None]:
-    """Per step, which sequences still run, (batch, 1); None while all of them do."""
-    shortest = int(lengths.min())
-    valid = valid_mask(lengths, time)
-    return [None if t < shortest else valid[:, t, None] for t in range(time)]

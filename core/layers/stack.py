@@ -50,10 +50,10 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, sight: Sight, condition: Tensor | None) -> Tensor:
         x = tap(self, "resid_in", x)  # (batch, time, d_model), as all that follow
-        x = self.add(x, lambda h: self.attn(h, *sight.own), self.attn_norm, condition)
+        x = self.add(x, lambda h: self.attn(h, sight.own), self.attn_norm, condition)
         x = tap(self, "resid_mid", x)
         if self.cross is not None:
-            x = self.add(x, lambda h: self.cross(h, *sight.across, sight.memory), self.cross_norm, condition)
+            x = self.add(x, lambda h: self.cross(h, sight.across, sight.memory), self.cross_norm, condition)
             x = tap(self, "resid_cross", x)
         x = self.add(x, self.ff, self.ff_norm, condition)
         return tap(self, "resid_out", x)
@@ -76,9 +76,9 @@ class Sight:
     """All that the blocks of one forward pass may look at: their own sequence and, in a decoder, the memory."""
 
     def __init__(self, own: Scope, across: Scope | None = None, memory: Tensor | None = None):
-        self.own = (own, own.kernel_arguments())
-        self.across = None if across is None else (across, across.kernel_arguments())
-        self.memory = memory
+        self.own, self.across, self.memory = own, across, memory
+        for scope in filter(None, (own, across)):
+            scope.kernel_arguments  # noqa: B018  made now, not inside a block that checkpointing may run twice
 
 
 class Stack(nn.Module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Any
 
 import torch
@@ -46,11 +47,13 @@ def configure(name: str, /, **options: Any) -> Config:
         return configure(preset.family, **{**preset.options, **options})
     if name not in FAMILIES:
         known = ", ".join([*FAMILIES, *PRESETS])
+        close = difflib.get_close_matches(str(name), [*FAMILIES, *PRESETS], n=1)
+        meant_en, meant_zh = (f" Did you mean {close[0]}?", f"您是指 {close[0]} 吗？") if close else ("", "")
         raise ConfigError(
             "name",
             name,
             Text("there is no such model.", "没有这个模型。"),
-            Text(f"Choose one of: {known}.", f"请选择其一：{known}。"),
+            Text(f"Choose one of: {known}.{meant_en}", f"请选择其一：{known}。{meant_zh}"),
         )
     return CONFIGS[name].make(**options)
 

@@ -18,7 +18,8 @@ from core.config import Seq2SeqConfig
 from core.layers.alignment import ALIGNMENTS
 from core.layers.heads import TokenHead
 from core.layers.masks import check_input, check_pair, padding_mask
-from core.layers.recurrent import Recurrent, State, running_steps
+from core.layers.recurrent import Recurrent
+from core.layers.unrolling import State, running_steps
 from core.models.output import Output
 from core.models.recurrent import PAD
 from core.tape import Steps, tap

@@ -213,7 +213,9 @@ class Task(Options):
         return {token: i for i, token in enumerate(self.tokens) if token not in SPECIAL}
 
     def split(self, text: str) -> list[str]:
-        """Typed text as tokens: separated by spaces; without any, one character each."""
+        """Typed text as tokens: separated by spaces; without any, or if all tokens are letters, one character each."""
+        if all(len(token) == 1 for token in self.ids):
+            return [character for character in text if not character.isspace()]
         return text.split() if len(text.split()) > 1 or text.strip() in self.ids else list(text.strip())
 
     def read(self, text: str) -> list[int]:
@@ -223,7 +225,8 @@ class Task(Options):
             raise DataError("The input is empty.", "输入为空。")
         unknown = next((word for word in words if word not in self.ids), None)
         if unknown is not None:
-            odd, known = repr(unknown[:20]), " ".join(list(self.ids)[:12])
+            odd, names = repr(unknown[:20]), list(self.ids)
+            known = " ".join(names if len(names) <= 40 else [*names[:12], "…", names[-1]])
             raise DataError(
                 f"{odd} is not one of this task's tokens, such as {known}.",
                 f"{odd} 不是此任务的符号，例如 {known}。",

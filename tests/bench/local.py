@@ -37,6 +37,6 @@ def _kernel(model, q, k, v):
 
     def run() -> None:
         sight = model.look(positions, None, None)
-        attention.fused(q, k, v, *sight.own)
+        attention.fused(q, k, v, sight.own)
 
     return run

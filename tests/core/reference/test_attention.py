@@ -36,10 +36,10 @@ def both_ways(layer: Attention, scope: Scope, x: Tensor, memory: Tensor | None =
         inputs = [t.clone().requires_grad_() for t in (x, memory) if t is not None]
         if explicit:
             with core.capture(layer, "weights") as tape:
-                out = layer(inputs[0], scope, {}, *inputs[1:])
+                out = layer(inputs[0], scope, *inputs[1:])
             weights = tape["weights"]
         else:
-            out = layer(inputs[0], scope, scope.kernel_arguments(), *inputs[1:])
+            out = layer(inputs[0], scope, *inputs[1:])
         out.square().mean().backward()
         grads = {name: weight.grad.clone() for name, weight in holder.named_parameters()}
         results.append({"output": out, **grads, **{f"input {n}": t.grad for n, t in enumerate(inputs)}})
@@ -90,7 +90,7 @@ def test_grouped_heads_are_torchs(n_heads, n_kv_heads):
     q, k, v = (proj(x).unflatten(-1, (-1, 6)).transpose(1, 2) for proj in (layer.q_proj, layer.k_proj, layer.v_proj))
     context = F.scaled_dot_product_attention(q, k, v, enable_gqa=True)  # (batch, head, query, d_head)
     expected = layer.out_proj(context.transpose(1, 2).flatten(-2))
-    assert_equal(layer(x, scope, scope.kernel_arguments()), expected, WITHIN, "output")
+    assert_equal(layer(x, scope), expected, WITHIN, "output")
 
 
 @each_position
@@ -123,7 +123,7 @@ def test_weights_key_by_key(causal, window):
     else:
         scope = LocalScope(position, places, places, lengths, causal, window=window)
     with torch.no_grad(), core.capture(layer) as tape:
-        layer(torch.randn(3, time, 8), scope, {})
+        layer(torch.randn(3, time, 8), scope)
     by_hand = torch.zeros(3, 2, time, time)
     slopes = position.slopes.tolist()
     for row in range(3):

@@ -9,7 +9,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 import core
 from core.key_maps import KeyMap, lines
-from core.layers.recurrent import Recurrent, State
+from core.layers.recurrent import Recurrent
+from core.layers.unrolling import State
 from tests.core.reference.equality import assert_equal, assert_equal_gradients, copy_weights, padded_batch, randomise
 
 WITHIN = 1e-5
