@@ -11,6 +11,7 @@ from pathlib import Path
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported: it works without a network
 
 import gradio as gr
+import plotly.graph_objects as go
 import uvicorn
 from fastapi import FastAPI
 
@@ -27,25 +28,37 @@ FIRST_INPUT = "q k d f m x a r q k d f m x a r"
 FIRST_HEAD = "1.0"
 
 
+def place_of(head: str) -> tuple[int, int]:
+    """ "1.0" → layer 1, head 0"""
+    layer, column = head.split(".")
+    return int(layer), int(column)
+
+
 def build(ready: shipped.Shipped, i18n: gr.I18n) -> gr.Blocks:
     config = ready.model.config
     heads = [f"{layer}.{head}" for layer in range(config.n_layers) for head in range(config.n_heads)]
 
-    def draw(text: str, head: str, request: gr.Request) -> tuple:
-        """Both pictures and the caption; an unreadable input leaves them as they are and says why."""
+    def draw_all(text: str, head: str) -> go.Figure | dict:
+        """All heads small; an input that cannot be read leaves them as they are."""
+        try:
+            return attention.all_heads(look(ready, text).weights, place_of(head))
+        except InputError:
+            return gr.skip()
+
+    def draw_one(text: str, head: str, request: gr.Request) -> tuple:
+        """One head large and what it does; an input that cannot be read leaves them, and the reason is said."""
         language = language_of(request)
         try:
             seen = look(ready, text)
-            if len(seen.tokens) < 2:
-                raise InputError(say("en", "too_short"), say("zh", "too_short"))
         except InputError as error:
-            return gr.skip(), gr.skip(), gr.skip(), gr.update(value=error.text(language), visible=True)
-        layer, column = map(int, head.split("."))
+            why = f"{error.text(language)} {say(language, 'still')}"
+            return gr.skip(), gr.skip(), gr.update(value=why, visible=True)
+        layer, column = place_of(head)
         role, share = seen.role(layer, column)
+        counts = {"repeats": seen.repeats, "length": len(seen.tokens)}
         return (
-            attention.all_heads(seen.weights, (layer, column)),
             attention.one_head(seen.weights[layer, column], seen.tokens, WORDS[language]),
-            say(language, f"role_{role}", head=head, share=share),
+            say(language, f"role_{role}", head=head, share=share, **counts),
             gr.update(value="", visible=False),
         )
 
@@ -65,24 +78,19 @@ def build(ready: shipped.Shipped, i18n: gr.I18n) -> gr.Blocks:
         with gr.Row():
             with gr.Column(scale=5):
                 about = gr.Markdown(elem_id="about")
-                text = gr.Textbox(FIRST_INPUT, label=i18n("input"), elem_id="input", max_length=200)
-                problem = gr.Textbox(visible=False, interactive=False, show_label=False, elem_id="problem")
+                text = gr.Textbox(FIRST_INPUT, label=i18n("input"), elem_id="input")
+                problem = gr.Textbox(
+                    visible=False, interactive=False, show_label=False, elem_id="problem", max_lines=4
+                )
                 grid = gr.Plot(label=i18n("all_heads"), elem_id="all-heads")
             with gr.Column(scale=6):
                 chosen = gr.Radio(heads, value=FIRST_HEAD, label=i18n("head"), elem_id="head")
+                caption = gr.Markdown(elem_id="caption")
                 large = gr.Plot(show_label=False, elem_id="one-head")
-                caption = gr.Textbox(show_label=False, interactive=False, elem_id="caption", lines=1, max_lines=3)
-        pictures = {
-            "fn": draw,
-            "inputs": [text, chosen],
-            "outputs": [grid, large, caption, problem],
-            "show_progress": "hidden",
-            "trigger_mode": "always_last",
-            "concurrency_limit": None,
-        }
-        text.change(**pictures)
-        chosen.change(**pictures)
-        page.load(**{key: value for key, value in pictures.items() if key != "trigger_mode"})
+        changes = {"triggers": [text.change, chosen.change, page.load], "show_progress": "hidden"}
+        latest = {"trigger_mode": "always_last", "concurrency_limit": None}
+        gr.on(fn=draw_one, inputs=[text, chosen], outputs=[large, caption, problem], **changes, **latest)
+        gr.on(fn=draw_all, inputs=[text, chosen], outputs=grid, **changes, **latest)
         page.load(introduce, outputs=about, show_progress="hidden")
     return page
 
