@@ -4,7 +4,7 @@ PORT ?= 7860
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run run test test-all bench models lint clean
+.PHONY: help setup setup-run run test test-all bench bench-learn models lint clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -28,6 +28,10 @@ test-all: setup ## run every test
 bench: ## run the benchmarks
 	@sh .ci/make_venv.sh dev
 	@$(PY) -m tests.bench
+
+bench-learn: ## measure how fast the recipes learn (NAMES="rnn/parity gpt/copy")
+	@sh .ci/make_venv.sh dev
+	@$(PY) -m tests.bench.learn $(NAMES)
 
 models: setup-run ## train the shipped model again
 	@$(PY) -m app.shipped

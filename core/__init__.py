@@ -7,6 +7,8 @@
 >>> tape["blocks.0.attn.weights"]  # (batch, head, query, key)
 """
 
+from typing import Any
+
 from core import edits
 from core.config import Config
 from core.decoding import generate
@@ -43,6 +45,16 @@ __all__ = [
     "generate",
     "models",
     "recipe",
+    "sweep",
     "task",
     "train",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`core.sweep` brings pandas with it: not imported before it is asked for."""
+    if name == "sweep":
+        from core.jobs.sweep import sweep
+
+        return sweep
+    raise AttributeError(f"module 'core' has no attribute {name!r}")

@@ -19,6 +19,12 @@ from core.training.loop import Step, Trainer
 FORMAT = 1  # raised whenever the same recipe and seed would no longer give the same run
 
 
+def key_of(recipe: Recipe, seed: int) -> str:
+    """The name a run is stored under: the same everywhere for the same recipe and seed."""
+    facts = json.dumps({"format": FORMAT, "seed": seed, **recipe.to_dict()}, sort_keys=True)
+    return hashlib.sha256(facts.encode()).hexdigest()[:24]
+
+
 class Run:
     """Deterministic in (recipe, seed): asked for twice, anywhere, it is the same run."""
 
@@ -35,9 +41,7 @@ class Run:
 
     @property
     def key(self) -> str:
-        """The name it is stored under."""
-        facts = json.dumps({"format": FORMAT, "seed": self.seed, **self.recipe.to_dict()}, sort_keys=True)
-        return hashlib.sha256(facts.encode()).hexdigest()[:24]
+        return key_of(self.recipe, self.seed)
 
     def train(self) -> Iterator[Step]:
         """Go on to the recipe's end. Stop at any step by no longer asking; the next call goes on from there."""

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from core.options import ConfigError, Text
 from core.recipes import Recipe, recipe_from_dict
-from core.run import FORMAT, Run
+from core.run import FORMAT, Run, key_of
 from core.training.history import Snapshot
 from core.training.loop import Step
 
@@ -114,8 +114,8 @@ class Store:
 
     def get(self, recipe: Recipe, seed: int = 0) -> Run:
         """The stored run of this recipe and seed, or a new one that has not begun."""
-        new = Run(recipe, seed)
-        return self.load(new.key) if self.path(new.key).exists() else new
+        key = key_of(recipe, seed)
+        return self.load(key) if self.path(key).exists() else Run(recipe, seed)
 
     def forget(self, key: str) -> None:
         self.path(key).unlink(missing_ok=True)

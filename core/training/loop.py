@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,8 +119,11 @@ class Trainer:
     def next_batch(self) -> Batch:
         if self.fixed is None:
             lengths = self.curriculum.lengths if self.curriculum else {}
-            examples = self.task.gather(self.options.batch_size, self.data, held_out=False, **lengths)
-            return self.task.lay_out(examples, self.form).to(self.device)
+            while True:
+                examples = self.task.gather(self.options.batch_size, self.data, held_out=False, **lengths)
+                batch = self.task.lay_out(examples, self.form)
+                if (batch.target != IGNORE).any():  # the shortest problems may ask nothing
+                    return batch.to(self.device)
         rows = torch.randint(len(self.fixed), (self.options.batch_size,), generator=self.data)
         return self.task.lay_out(self.fixed.pick(rows), self.form).to(self.device)
 
@@ -139,8 +143,8 @@ class Trainer:
         return {
             "index": self.index,
             "model": {name: p.detach().clone() for name, p in self.model.named_parameters()},
-            "optimiser": self.optimiser.state_dict(),
-            "average": None if self.average is None else (self.average.updates, dict(self.average.shadow)),
+            "optimiser": deepcopy(self.optimiser.state_dict()),
+            "average": None if self.average is None else (self.average.updates, deepcopy(self.average.shadow)),
             "curriculum": self.curriculum and self.curriculum.state(),
             "data": self.data.get_state(),
             "noise": self.noise,
@@ -151,7 +155,7 @@ class Trainer:
         with torch.no_grad():
             for name, parameter in self.model.named_parameters():
                 parameter.copy_(state["model"][name])
-        self.optimiser.load_state_dict(state["optimiser"])
+        self.optimiser.load_state_dict(deepcopy(state["optimiser"]))
         if self.average:
             self.average.updates = state["average"][0]
             for name, value in state["average"][1].items():

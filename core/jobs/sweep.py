@@ -1,0 +1,224 @@
+"""Many runs as one table: every recipe with every combination of options and every seed.
+
+What came of a run is kept beside it in the store, so that a table asked for again is not trained again.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from core.jobs.job import Job
+from core.jobs.pool import Jobs
+from core.jobs.problems import STOPPED, diverged
+from core.models import configure
+from core.options import ConfigError, Text
+from core.recipes import Recipe, recipe
+from core.run import Run, key_of
+from core.store import Store, StoreError
+from core.tasks import TASKS
+from core.training.loop import Diverged
+from core.training.options import Training
+
+RESULTS = ("steps", "loss", "accuracy", "parameters", "cpu_seconds", "problem")
+AHEAD = 4  # runs per worker that are under way at a time
+Wanted = Recipe | str
+
+
+def sweep(
+    recipes: Wanted | Iterable[Wanted] | Mapping[str, Recipe],
+    options: Mapping[str, Iterable[Any]] | None = None,
+    seeds: int | Iterable[int] = 1,
+    *,
+    jobs: Jobs | None = None,
+    store: Store | None = None,
+) -> pd.DataFrame:
+    """`sweep("lstm/parity", {"d_hidden": [16, 32], "lr": [1e-2, 1e-3]}, seeds=3)`: one row per run.
+
+    recipes  one or several, by name ("family/task" or "family/task/variant") or as they are; a dict names them
+    options  of the model, the task or the training; "task.max_len" where more than one of them has it
+    seeds    which, or how many
+    jobs     trains them in its workers; without, they are trained here, one after the other
+    store    where results are kept when there are no jobs, which have a store of their own
+
+    Every combination is checked before the first is trained. `loss` is the last step's, `accuracy` is on held-out
+    problems; `problem` says why a run has fewer steps than it should; `cpu_seconds` is unknown for a run that was
+    trained before, but not by a sweep.
+    """
+    store = jobs.store if jobs else store
+    seeds = range(seeds) if isinstance(seeds, int) else list(seeds)
+    grid = {name: list(values) for name, values in (options or {}).items()}
+    rows, runs = [], []
+    for (title, base), values, seed in product(_named(recipes), product(*grid.values()), seeds):
+        changes = dict(zip(grid, values, strict=True))
+        shown = {f"option {name}" if name in RESULTS else name: value for name, value in changes.items()}
+        rows.append({"recipe": title, **shown, "seed": seed})
+        runs.append((vary(base, changes), seed))
+    results = _by_workers(runs, jobs) if jobs else (_here(*run, store) for run in runs)
+    return pd.DataFrame([{**row, **result} for row, result in zip(rows, results, strict=True)])
+
+
+def vary(base: Recipe, changes: Mapping[str, Any]) -> Recipe:
+    """The recipe with some options changed; what a changed task needs of the model follows."""
+    wanted: dict[str, dict[str, Any]] = {"model": {}, "task": {}, "training": {}}
+    for name, value in changes.items():
+        part, option = _locate(base, name, value)
+        wanted[part][option] = value
+    model, problem = base.model.to_dict(), base.task
+    if wanted["task"]:
+        problem = TASKS[problem.name].make(**{**problem.to_dict(), **wanted["task"]})
+        model |= problem.model_options(base.family, model.get("head"))
+    return Recipe(
+        configure(base.family, **{**model, **wanted["model"]}),
+        problem,
+        Training.make(**{**base.training.to_dict(), **wanted["training"]}),
+    )
+
+
+def _locate(base: Recipe, name: str, value: Any) -> tuple[str, str]:
+    """Which part of a recipe has this option."""
+    task_options = base.task.options() if base.task.name in TASKS else []  # those of own data say how it was read
+    known = {"model": base.model.options(), "task": task_options, "training": base.training.options()}
+    full = [f"{part}.{option.name}" for part, listed in known.items() for option in listed]
+    found = [each for each in full if name in (each, each.partition(".")[2])]
+    if len(found) == 1:
+        return tuple(found[0].split("."))
+    if found:
+        why = Text("more than one part of the recipe has this option.", "配方中有多个部分带有此选项。")
+        remedy = Text(f"Choose one of: {', '.join(found)}.", f"请选择其一：{'、'.join(found)}。")
+    else:
+        close = difflib.get_close_matches(name, [each.partition(".")[2] for each in full], n=1)
+        why = Text("no part of the recipe has this option.", "配方中没有此选项。")
+        listed = close or full
+        remedy = Text(f"Did you mean {', '.join(listed)}?", f"您是指 {'、'.join(listed)} 吗？")
+    raise ConfigError(name, value, why, remedy)
+
+
+def _named(recipes: Any) -> list[tuple[str, Recipe]]:
+    if isinstance(recipes, Mapping):
+        return list(recipes.items())
+    if isinstance(recipes, str):
+        return [(recipes, recipe(*_parts(recipes)))]
+    if isinstance(recipes, Recipe):
+        return [(f"{recipes.family}/{recipes.task.name}", recipes)]
+    return [named for each in recipes for named in _named(each)]
+
+
+def _parts(name: str) -> list[str]:
+    parts = name.split("/")
+    return parts if len(parts) in (2, 3) else [name, ""]
+
+
+# Two ways to the same results
+
+
+def _by_workers(runs: list[tuple[Recipe, int]], jobs: Jobs) -> Iterator[dict[str, Any]]:
+    """In order; a few runs are always under way, so that a large table does not fill the memory."""
+    waiting = iter(runs)
+    started: list[Job | dict[str, Any]] = []
+
+    def start_next() -> None:
+        for which, seed in waiting:
+            started.append(_kept(jobs.store, key_of(which, seed)) or jobs.start(which, seed))
+            return
+
+    for _ in range(AHEAD * jobs.size):
+        start_next()
+    for position in range(len(runs)):
+        job = started[position]
+        if isinstance(job, Job):
+            job.wait()
+        started[position] = None  # what is not needed any more need not be held
+        start_next()
+        yield job if isinstance(job, dict) else _outcome(job, jobs.store)
+
+
+def _outcome(job: Job, store: Store) -> dict[str, Any]:
+    problem = STOPPED if job.status == "stopped" else job.problem
+    try:
+        run = store.load(job.key)
+    except StoreError:  # it never came so far
+        run = Run(job.recipe, job.seed)
+    result = _result(run, problem, job.cpu_seconds or math.nan)
+    if job.status == "done" or job.diverged:
+        _keep(store, job.key, result)
+    return result
+
+
+def _here(which: Recipe, seed: int, store: Store | None) -> dict[str, Any]:
+    key = key_of(which, seed)
+    kept = _kept(store, key) if store else None
+    if kept:
+        return kept
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # as in a worker: sums over more threads would be rounded differently
+    try:
+        run, problem, began = _stored(which, seed, store), None, time.process_time()
+        done_before = run.trainer.index
+        try:
+            for _ in run.train():
+                pass
+        except Diverged as end:
+            problem = diverged(end)
+        spent = time.process_time() - began if run.trainer.index > done_before or problem else math.nan
+        result = _result(run, problem, spent)
+    finally:
+        torch.set_num_threads(threads)
+    if store:
+        if problem is None:
+            store.save(run)
+        _keep(store, key, result)
+    return result
+
+
+def _stored(which: Recipe, seed: int, store: Store | None) -> Run:
+    try:
+        return store.get(which, seed) if store else Run(which, seed)
+    except StoreError:
+        return Run(which, seed)
+
+
+def _result(run: Run, problem: Text | None, cpu_seconds: float) -> dict[str, Any]:
+    values = (
+        run.trainer.index,
+        run.steps[-1].loss if run.steps else math.nan,
+        run.evaluate().accuracy,
+        sum(parameter.numel() for parameter in run.model.parameters()),
+        cpu_seconds,
+        problem,
+    )
+    return dict(zip(RESULTS, values, strict=True))
+
+
+# What is kept
+
+
+def _path(store: Store, key: str) -> Path:
+    return store.folder / f"{key}.json"
+
+
+def _kept(store: Store, key: str) -> dict[str, Any] | None:
+    try:
+        values = json.loads(_path(store, key).read_text())
+        problem = values.pop("problem")
+        return {**{name: values[name] for name in RESULTS[:-1]}, "problem": problem and Text(*problem)}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # not there, or damaged: found out anew
+        return None
+
+
+def _keep(store: Store, key: str, result: dict[str, Any]) -> None:
+    problem = result["problem"]
+    facts = {**result, "problem": problem and [problem.en, problem.zh]}
+    part = store.folder / f"{key}.result.{os.getpid()}.part"  # a name that the store removes if this process dies
+    part.write_text(json.dumps(facts))
+    part.replace(_path(store, key))

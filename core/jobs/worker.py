@@ -1,0 +1,149 @@
+"""What a worker process does: train one of its runs for a moment, tell what came of it, ask for the next order.
+
+Orders  open(key, recipe, seed, seen), train(key, seconds), leave(key), end()
+Answers ready(pid), opened(key, steps), steps(key, steps), rested(key, cpu seconds, seconds to store),
+        done(key), left(key, steps), failed(key, why, traceback), log(text)
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import traceback
+from multiprocessing.connection import Connection
+from typing import Any
+
+from safetensors import SafetensorError
+
+from core.jobs.problems import BUG, NOT_STORED, diverged
+from core.options import Text
+from core.recipes import recipe_from_dict
+from core.run import Run
+from core.store import Store, StoreError
+from core.training.loop import Diverged, Step
+
+TELL_SECONDS = 0.1
+MOST_STORING = 0.1  # share of the time that may go into checkpoints
+
+
+class Held:
+    """A run in memory, and how much of it is not stored yet."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        self.stored_steps = run.trainer.index
+        self.unstored_seconds = 0.0
+        self.storing_seconds = 0.0
+
+    def due(self, seconds: float) -> bool:
+        """Time for a checkpoint, unless they would take too much of it."""
+        return self.unstored_seconds > max(seconds, self.storing_seconds / MOST_STORING)
+
+
+class Desk:
+    """Serves until told to end, or until the caller is gone (EOFError)."""
+
+    def __init__(self, connection: Connection, store: Store, checkpoint_seconds: float):
+        self.connection, self.store, self.checkpoint_seconds = connection, store, checkpoint_seconds
+        self.held: dict[str, Held] = {}
+
+    def serve(self) -> None:
+        self.tell("ready", os.getpid())
+        while True:
+            order, *details = self.connection.recv()
+            if order == "end":
+                for key in list(self.held):
+                    self.attempt(self.leave, key)
+                return
+            self.attempt(getattr(self, order), *details)
+
+    def tell(self, *answer: Any) -> None:
+        self.connection.send(answer)
+
+    def attempt(self, order: Any, key: str, *details: Any) -> None:
+        """Whatever goes wrong with one run is told; the others are not concerned."""
+        try:
+            order(key, *details)
+        except Diverged as end:
+            self.fail(key, diverged(end), None)
+        except (EOFError, BrokenPipeError, ConnectionError):
+            raise
+        except (OSError, SafetensorError):
+            self.fail(key, NOT_STORED, traceback.format_exc())
+        except Exception:
+            self.fail(key, BUG, traceback.format_exc())
+
+    def fail(self, key: str, why: Text, trace: str | None) -> None:
+        self.held.pop(key, None)
+        self.tell("failed", key, why, trace)
+
+    def open(self, key: str, recipe: dict[str, Any], seed: int, seen: int) -> None:
+        try:
+            run = self.store.get(recipe_from_dict(recipe), seed)
+        except StoreError as damage:
+            self.tell("log", f"{damage} It is trained anew.")
+            self.store.forget(key)
+            run = Run(recipe_from_dict(recipe), seed)
+        self.held[key] = Held(run)
+        self.tell("opened", key, run.steps[seen:])
+
+    def train(self, key: str, seconds: float) -> None:
+        held = self.held.get(key)
+        if held is None:  # it could not be opened
+            return
+        began, cpu = time.monotonic(), time.process_time()
+        try:
+            finished = self.advance(held, key, seconds)
+        finally:
+            held.unstored_seconds += time.monotonic() - began
+        if finished or held.due(self.checkpoint_seconds):
+            self.save(held)
+        self.tell("rested", key, time.process_time() - cpu, held.storing_seconds)
+        if finished:
+            del self.held[key]
+            self.tell("done", key)
+
+    def advance(self, held: Held, key: str, seconds: float) -> bool:
+        """Some steps; True when the last one is made. Ends early when there is a new order.
+
+        A slice is counted in processor time, so that a busy machine does not make it unfair.
+        """
+        run, fresh, told = held.run, [], 0.0
+        cpu_end, end = time.process_time() + seconds, time.monotonic() + 4 * seconds
+        random = run.trainer.data.get_state(), run.trainer.noise
+        try:
+            for step in run.train():
+                fresh.append(step)
+                now = time.monotonic()
+                if now - told >= TELL_SECONDS:
+                    self.stream(key, fresh)
+                    fresh, told = [], now
+                if now >= end or time.process_time() >= cpu_end or self.connection.poll():
+                    break
+                random = run.trainer.data.get_state(), run.trainer.noise
+        except Diverged:
+            run.trainer.data.set_state(random[0])  # as before the failed step, so that it would fail again
+            run.trainer.noise = random[1]
+            self.stream(key, fresh)
+            self.save(held)
+            raise
+        self.stream(key, fresh)
+        return run.trainer.index >= run.recipe.training.steps
+
+    def stream(self, key: str, steps: list[Step]) -> None:
+        if steps:
+            self.tell("steps", key, steps)
+
+    def leave(self, key: str) -> None:
+        """Store it and forget it; it has just ended if it is not here."""
+        if key in self.held:
+            self.save(self.held[key])
+            self.tell("left", key, self.held.pop(key).stored_steps)
+
+    def save(self, held: Held) -> None:
+        if held.run.trainer.index == held.stored_steps and self.store.path(held.run.key).exists():
+            return
+        began = time.monotonic()
+        self.store.save(held.run)
+        held.stored_steps, held.unstored_seconds = held.run.trainer.index, 0.0
+        held.storing_seconds = time.monotonic() - began

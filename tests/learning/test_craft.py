@@ -1,0 +1,181 @@
+"""Each piece of the training craft against the same thing computed by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+import core
+from core.recipes import make_recipe
+from core.run import Run
+from core.training.loop import EXPLODED, Trainer
+from core.training.optimisers import AveragedWeights, learning_rate, make_optimiser, pushed_embeddings
+from core.training.options import Training
+
+
+def trainer(family: str = "gru", task: str = "parity", model: dict | None = None, **training) -> Trainer:
+    sizes = {"d_embed": 4, "d_hidden": 6} if family in ("rnn", "gru", "lstm") else {"d_model": 8, "n_heads": 2}
+    options = {"steps": 20, "batch_size": 4, **training}
+    return Run(make_recipe(family, task, model={**sizes, **(model or {})}, training=options), seed=0).trainer
+
+
+def gradients(model: nn.Module) -> dict[str, torch.Tensor]:
+    return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+
+
+def test_schedules():
+    options = dict(steps=14, warmup=4, lr=1.0, floor=0.2)
+    linear = [learning_rate(s, Training.make(schedule="linear", **options)) for s in range(14)]
+    cosine = [learning_rate(s, Training.make(schedule="cosine", **options)) for s in range(14)]
+    constant = [learning_rate(s, Training.make(schedule="constant", **options)) for s in range(14)]
+    rise = [0.2, 0.4, 0.6, 0.8]
+    assert linear == pytest.approx(rise + [0.2 + 0.8 * (1 - s / 10) for s in range(10)])
+    assert cosine == pytest.approx(rise + [0.2 + 0.4 * (1 + math.cos(math.pi * s / 10)) for s in range(10)])
+    assert constant == pytest.approx(rise + [1.0] * 10)
+
+
+def test_each_step_uses_its_learning_rate():
+    run = trainer(schedule="linear", warmup=2, lr=0.1)
+    assert [step.lr for step in run.steps()] == [learning_rate(s, run.options) for s in range(20)]
+
+
+def test_averaged_weights():
+    model = nn.Linear(2, 1, bias=False)
+    average = AveragedWeights(model, decay=0.15)
+    expected = model.weight.detach().clone()
+    for update, value in enumerate([1.0, -2.0, 5.0], start=1):
+        nn.init.constant_(model.weight, value)
+        average.update(model)
+        decay = min(0.15, update / (10 + update))
+        expected = decay * expected + (1 - decay) * value
+    assert torch.allclose(average.shadow["weight"], expected)
+    with average.in_place(model):
+        assert torch.equal(model.weight, average.shadow["weight"])
+    assert (model.weight == 5.0).all()
+
+
+def test_a_run_is_judged_by_its_averaged_weights():
+    run = Run(make_recipe("gru", "parity", model={"d_hidden": 4}, training={"steps": 5, "ema": 0.9, "lr": 0.5}))
+    list(run.train())
+    plain = core.training.evaluation.evaluate(run.model, run.task, 64)
+    with run.trainer.average.in_place(run.model):
+        averaged = core.training.evaluation.evaluate(run.model, run.task, 64)
+    assert run.evaluate(64) == averaged and plain.problems == 64
+
+
+def test_accumulated_gradients_are_the_mean_of_the_batches():
+    run = trainer(accumulate=3)
+    twin = trainer()
+    loss, _, tokens = run.gradients()
+    losses, seen, summed = [], 0, {}
+    for _ in range(3):
+        batch = twin.next_batch()
+        twin.model.zero_grad()
+        batch_loss = twin.forward(batch)[1]
+        batch_loss.backward()
+        losses.append(batch_loss.item())
+        seen += int(batch.lengths.sum())
+        for name, grad in gradients(twin.model).items():
+            summed[name] = summed.get(name, 0) + grad / 3
+    assert loss == pytest.approx(sum(losses) / 3) and tokens == seen
+    for name, grad in gradients(run.model).items():
+        assert torch.allclose(grad, summed[name], atol=1e-7), name
+
+
+def test_clipping_shortens_and_never_lengthens():
+    """The reported length is the one before; the gradient applied is `clip` long, in the same direction."""
+    free, tight, loose = trainer(clip=0.0), trainer(clip=0.01), trainer(clip=1e6)
+    reported = [run.step().grad_norm for run in (free, tight, loose)]
+    assert reported[0] == reported[1] == reported[2] > 0.01
+    whole, short, same = (gradients(run.model) for run in (free, tight, loose))
+    for name in whole:
+        assert torch.allclose(short[name], whole[name] * (0.01 / reported[0]), rtol=1e-3, atol=1e-9)
+        assert torch.equal(same[name], whole[name])
+
+
+def test_adversarial_gradient():
+    """FGM: the gradient at the embeddings plus the gradient at embeddings moved by size · g / |g|."""
+    run, twin = trainer(adversarial=0.7), trainer()
+    run.gradients()
+    batch = twin.next_batch()
+    twin.forward(batch)[1].backward()
+    plain = gradients(twin.model)
+    embedding = twin.model.token_embedding.weight
+    own, push = embedding.detach().clone(), plain["token_embedding.weight"]
+    embedding.data += 0.7 * push / push.norm()
+    twin.model.zero_grad()
+    twin.forward(batch)[1].backward()
+    for name, grad in gradients(run.model).items():
+        assert torch.allclose(grad, plain[name] + gradients(twin.model)[name], atol=1e-6), name
+    assert torch.equal(run.model.token_embedding.weight, own)
+
+
+def test_pushed_embeddings_come_back_after_an_error():
+    model = trainer().model
+    own = model.token_embedding.weight.detach().clone()
+    model.token_embedding.weight.grad = torch.ones_like(own)
+    with pytest.raises(KeyError), pushed_embeddings(model, 1.0):
+        assert (model.token_embedding.weight - own).norm().item() == pytest.approx(1.0, rel=1e-4)
+        raise KeyError
+    assert torch.equal(model.token_embedding.weight, own)
+
+
+@pytest.mark.parametrize(
+    ("family", "task", "model"),
+    [("lstm", "parity", {}), ("gpt", "induction", {"tie_embeddings": True}), ("transformer", "copy", {})],
+)
+def test_decay_spares_embeddings_norms_and_biases(family, task, model):
+    run = trainer(family, task, model, weight_decay=0.5)
+    decayed, spared = (group["params"] for group in run.optimiser.param_groups)
+    assert [group["weight_decay"] for group in run.optimiser.param_groups] == [0.5, 0.0]
+    names = {id(p): name for name, p in run.model.named_parameters()}
+    assert len(names) == len(decayed) + len(spared)
+    assert all(p.dim() == 2 and "embedding" not in names[id(p)] for p in decayed)
+    assert all(p.dim() == 1 or "embedding" in names[id(p)] for p in spared)
+
+
+def test_one_step_of_adam_with_decay():
+    """The first step moves every weight by lr towards −sign(gradient), after decay by lr · decay."""
+    model = nn.Linear(3, 2)
+    optimiser = make_optimiser(model, Training.make(lr=0.1, weight_decay=0.5))
+    weight, bias = model.weight.detach().clone(), model.bias.detach().clone()
+    model.weight.grad = torch.tensor([[1.0, -2.0, 3.0], [-4.0, 5.0, -6.0]])
+    model.bias.grad = torch.tensor([7.0, -8.0])
+    optimiser.step()
+    assert torch.allclose(model.weight, weight * (1 - 0.05) - 0.1 * model.weight.grad.sign())
+    assert torch.allclose(model.bias, bias - 0.1 * model.bias.grad.sign())
+
+
+@pytest.mark.parametrize("poisoned", ["loss", "gradient"])
+def test_divergence_says_what_to_try_and_keeps_finite_weights(poisoned):
+    run = trainer("transformer", "copy")
+    run.step()
+    before = run.state()
+    if poisoned == "loss":
+        run.model.head.loss = lambda logits, *_: logits.sum() * math.nan
+    else:
+        run.model.head.loss = lambda logits, *_: (logits - logits.detach()).abs().sqrt().sum()  # 0, of slope ∞
+    with pytest.raises(core.Diverged) as caught:
+        list(run.steps())
+    assert caught.value.step == 1 and caught.value.why is EXPLODED
+    assert EXPLODED.en in str(caught.value) and EXPLODED.zh
+    for name, parameter in run.model.named_parameters():
+        assert parameter.isfinite().all() and torch.equal(parameter, before["model"][name])
+
+
+def test_a_far_too_high_learning_rate_leaves_finite_weights():
+    run = trainer("rnn", "parity", {"activation": "relu"}, lr=100.0, clip=0.0, steps=60)
+    try:
+        list(run.steps())
+    except core.Diverged as stopped:
+        assert str(stopped).startswith(f"Step {stopped.step}: ")
+    assert all(parameter.isfinite().all() for parameter in run.model.parameters())
+
+
+def test_a_curriculum_skips_batches_that_ask_nothing():
+    """A sequence of one token, repeated, has nothing to be known."""
+    run = trainer("gpt", "induction", curriculum=True, batch_size=1)
+    assert all(math.isfinite(step.loss) for step in run.steps())

@@ -1,0 +1,72 @@
+"""The default recipes solve their tasks; those meant to fail do so for the reason they give."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+import core
+from core.recipes import RECIPES, Recipe, recipe
+from core.run import Run
+
+MEANT_TO_FAIL = [
+    (*pair, name) for pair, named in RECIPES.items() for name, parts in named.items() if parts.get("why")
+]
+
+
+def trained(chosen: Recipe, seed: int = 0) -> Run:
+    run = Run(chosen, seed)
+    list(run.train())
+    return run
+
+
+def test_every_recipe_can_be_made():
+    for (family, name), variants in RECIPES.items():
+        assert "default" in variants
+        for variant, parts in variants.items():
+            chosen = recipe(family, name, variant)
+            assert chosen.family == family and chosen.task.name == name
+            assert chosen.why is parts.get("why") and (chosen.why is None or (chosen.why.en and chosen.why.zh))
+            Run(chosen)
+
+
+@pytest.mark.parametrize("family", ["rnn", "gru", "lstm"])
+def test_parity(family):
+    run = trained(recipe(family, "parity"))
+    assert run.evaluate(512).accuracy >= 0.99
+    assert run.evaluate(length=100).accuracy >= 0.995
+
+
+def test_copy():
+    assert trained(recipe("transformer", "copy")).evaluate(512).accuracy >= 0.99
+
+
+def test_a_model_that_sees_the_future_learns_to_cheat():
+    """Its loss is nearly 0; left to write by itself, it knows nothing."""
+    run = trained(recipe("gpt", "copy", "cheats"))
+    assert run.steps[-1].loss < 0.05 and run.steps[-1].accuracy >= 0.99
+    assert run.evaluate(256).accuracy < 0.5
+
+
+def test_forgetting_is_the_forget_gates_doing():
+    """The same recipe with open gates learns."""
+    failing = recipe("lstm", "recall", "forgets")
+    same = replace(failing, model=replace(failing.model, forget_bias=0.0), why=None)
+    assert trained(same).evaluate(512).accuracy >= 0.99
+    assert trained(failing).evaluate(512).accuracy < 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("family", "name", "variant"), MEANT_TO_FAIL)
+def test_meant_to_fail(family, name, variant):
+    with suppress(core.Diverged):
+        assert trained(recipe(family, name, variant)).evaluate(512).accuracy < 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("pair", RECIPES, ids="/".join)
+def test_defaults(pair):
+    assert trained(recipe(*pair)).evaluate(512).accuracy >= 0.99
