@@ -75,8 +75,8 @@ class Directions(nn.Module):
 
     def __init__(self, cell: str, d_in: int, d_hidden: int, bidirectional: bool, **cell_options: str):
         super().__init__()
-        self.fwd = CELLS[cell](d_in, d_hidden, batch_first=True, **cell_options)
-        self.bwd = CELLS[cell](d_in, d_hidden, batch_first=True, **cell_options) if bidirectional else None
+        self.fwd = CELLS[cell](d_in, d_hidden, **cell_options)
+        self.bwd = CELLS[cell](d_in, d_hidden, **cell_options) if bidirectional else None
 
     def forward(
         self, x: Tensor, lengths: Tensor | None, state: State | None, engine: str, need_state: bool

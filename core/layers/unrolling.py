@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from core.layers.masks import last_valid, valid_mask
+from core.layers.masks import valid_mask
 from core.tape import Steps, wanted
 
 State = tuple[Tensor, ...]  # (hidden,) or, for the LSTM, (hidden, cell); each (batch, unit)
@@ -50,12 +50,13 @@ class RecurrentLayer(nn.RNNBase):
 
     def fused(self, x: Tensor, lengths: Tensor | None, state: State, backward: bool) -> tuple[Tensor, State]:
         """Run over padding too, then blank it: on a CPU faster than packing."""
-        outputs, last = self.kernel(turn(x, lengths) if backward else x, state)
-        if lengths is None:
-            return (turn(outputs, None) if backward else outputs), last
-        hidden = last_valid(outputs, lengths)
-        outputs = outputs * valid_mask(lengths, x.shape[1])[..., None]
-        return (turn(outputs, lengths) if backward else outputs), (hidden,)
+        x = turn(x, lengths) if backward else x
+        outputs, last = self.kernel(x.transpose(0, 1), state)  # time first, as the kernel works
+        if lengths is not None:
+            last = (outputs[lengths - 1, torch.arange(len(x), device=x.device)],)
+            outputs = outputs * valid_mask(lengths, x.shape[1]).T[..., None]
+        outputs = outputs.transpose(0, 1)
+        return (turn(outputs, lengths) if backward else outputs), last
 
     def packed(self, x: Tensor, lengths: Tensor, state: State, backward: bool) -> tuple[Tensor, State]:
         """Slower, but knows each sequence's last cell, which the padded kernel does not tell."""
