@@ -14,7 +14,7 @@ import pytest
 from core.jobs import Jobs
 from core.jobs.problems import DIED_TOO_OFTEN, RESUMES
 from core.store import Store
-from tests.jobs.helpers import alive, same_weights, small, trained, until
+from tests.jobs.small_runs import alive, same_weights, small, trained, until
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = itertools.count(500)
@@ -110,7 +110,7 @@ CALLER = """
 import sys, time
 from core.jobs import Jobs
 from core.store import Store
-from tests.jobs.helpers import small, until
+from tests.jobs.small_runs import small, until
 
 assert "pandas" not in sys.modules, "only a sweep needs it"
 jobs = Jobs(Store(sys.argv[1]))

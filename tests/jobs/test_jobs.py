@@ -15,7 +15,7 @@ from core.jobs.worker import Desk
 from core.store import Store
 from core.tasks import own
 from core.training.loop import Trainer
-from tests.jobs.helpers import exploding, same_weights, small, trained, until
+from tests.jobs.small_runs import exploding, same_weights, small, trained, until
 
 SEEDS = itertools.count(100)  # no two tests share a run
 

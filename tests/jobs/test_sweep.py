@@ -5,7 +5,7 @@ import pytest
 
 import core
 from core.store import Store
-from tests.jobs.helpers import exploding, small, trained
+from tests.jobs.small_runs import exploding, small, trained
 
 GRID = {"d_hidden": [8, 12], "lr": [1e-2, 1e-3]}
 
