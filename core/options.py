@@ -103,6 +103,8 @@ class Options:
                     alike = max(others, key=partial(_likeness, known.name))
                     raise ConfigError(known.name, value, *_belongs_elsewhere(value, alike))
             known.check(value)
+            if known.kind is float and isinstance(value, int):
+                object.__setattr__(self, known.name, float(value))  # 1 and 1.0 are one choice, and one run
         self.check()
 
     def check(self) -> None:

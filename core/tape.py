@@ -18,6 +18,8 @@ from fnmatch import fnmatchcase
 import torch
 from torch import Tensor, nn
 
+from core.allocator import keep_freed_memory
+
 Edit = Callable[[Tensor], Tensor]
 
 
@@ -68,23 +70,31 @@ class Tape(Observer, Mapping[str, Tensor]):
         self.gradients = gradients
         self._kept: dict[str, Tensor | list[Tensor]] = {}
 
-    def keep(self, name: str, value: Tensor | list[Tensor]) -> None:
-        """Keep a tensor, or the list of its time steps in the order of the tokens.
+    def see(self, module: nn.Module, point: str, value: Tensor | list[Tensor]) -> Tensor | list[Tensor]:
+        """Keep a tensor, or the list of its time steps in the order of the tokens, if it is asked for."""
+        name, patterns = self.find(module, point)
+        if name is not None:
+            self.fired.add(name)
+        if patterns:
+            self.forget_from(name)
+            steps = isinstance(value, list)
+            self._kept[name] = [self.hold(step) for step in value] if steps else self.hold(value)
+        return value
 
-        A name seen again means that the model runs again: all that came after it the last time is out of date.
-        """
+    def hold(self, tensor: Tensor) -> Tensor:
+        """The tensor itself, never a copy: no layer writes into what it has shown."""
+        if not self.gradients:
+            return tensor.detach()
+        if tensor.requires_grad:
+            tensor.retain_grad()
+        return tensor
+
+    def forget_from(self, name: str) -> None:
+        """A name seen again means that the model runs again: all that came after it the last time is out of date."""
         if name in self._kept:
             names = list(self._kept)
             for later in names[names.index(name) :]:
                 del self._kept[later]
-        steps = value if isinstance(value, list) else [value]
-        if self.gradients:
-            for step in steps:
-                if step.requires_grad:
-                    step.retain_grad()
-        else:
-            steps = [step.detach() for step in steps]
-        self._kept[name] = steps if isinstance(value, list) else steps[0]
 
     def names(self) -> list[str]:
         return list(self._kept)
@@ -137,8 +147,11 @@ class Editing(Observer):
         super().__init__(model, list(edits))
         self.edits = dict(edits)
 
-    def revise(self, name: str, patterns: list[str], value: Tensor, step: tuple[int, int] | None) -> Tensor:
+    def see(self, module: nn.Module, point: str, value: Tensor, step: tuple[int, int] | None = None) -> Tensor:
         """`step` is (which, of how many) where the value is one time step of a point."""
+        name, patterns = self.find(module, point)
+        if name is not None:
+            self.fired.add(name)
         for pattern in patterns:
             edit = self.edits[pattern]
             at_step = getattr(edit, "at_step", None)
@@ -160,8 +173,8 @@ _observers: ContextVar[tuple[Observer, ...]] = ContextVar("observers", default=(
 
 
 @contextmanager
-def _watching(observers: tuple[Observer, ...]) -> Iterator[None]:
-    token = _observers.set(observers)
+def _watching(*observers: Observer) -> Iterator[None]:
+    token = _observers.set(tuple(sorted(observers, key=lambda observer: isinstance(observer, Tape))))  # edits first
     try:
         yield
     finally:
@@ -170,9 +183,13 @@ def _watching(observers: tuple[Observer, ...]) -> Iterator[None]:
 
 @contextmanager
 def capture(model: nn.Module, *patterns: str, gradients: bool = False) -> Iterator[Tape]:
-    """Keep the points whose names match any of the patterns (fnmatch; none = all) while the block runs."""
+    """Keep the points whose names match any of the patterns (fnmatch; none = all) while the block runs.
+
+    From the first capture on, the process keeps the memory that captures free (`core.allocator`).
+    """
+    keep_freed_memory()
     tape = Tape(model, patterns, gradients)
-    with _watching((*_observers.get(), tape)):
+    with _watching(*_observers.get(), tape):
         yield tape
 
 
@@ -183,7 +200,7 @@ def edit(model: nn.Module, edits: Mapping[str, Edit]) -> Iterator[None]:
     A pattern that named no point while the model ran is an error: a knock-out must not silently do nothing.
     """
     editing = Editing(model, edits)
-    with _watching((*_observers.get(), editing)):
+    with _watching(*_observers.get(), editing):
         yield
     missed = editing.unmatched()
     if editing.fired and missed:
@@ -192,7 +209,7 @@ def edit(model: nn.Module, edits: Mapping[str, Edit]) -> Iterator[None]:
 
 def unobserved():
     """Hide every observer: for code that runs a layer again, as gradient checkpointing does."""
-    return _watching(())
+    return _watching()
 
 
 def observed(module: nn.Module) -> bool:
@@ -207,10 +224,8 @@ def wanted(module: nn.Module, *points: str) -> bool:
 
 def tap(module: nn.Module, point: str, value: Tensor) -> Tensor:
     """Let everybody who watches see this tensor, edits first; returns what the model goes on with."""
-    if not _observers.get():
-        return value
-    value = _revise(module, point, value, None)
-    _record(module, point, value)
+    for observer in _observers.get():
+        value = observer.see(module, point, value)
     return value
 
 
@@ -224,38 +239,22 @@ class Steps:
 
     def __init__(self, module: nn.Module, length: int):
         self.module, self.length = module, length
-        self.watched = bool(_observers.get())
+        self.edits = [observer for observer in _observers.get() if isinstance(observer, Editing)]
+        self.tapes = [observer for observer in _observers.get() if isinstance(observer, Tape)]
         self.time = 0
         self.running: Tensor | None = None  # (batch, 1), True where a sequence still runs; None: all do
         self.collected: dict[str, list[Tensor | None]] = {}
 
     def __call__(self, point: str, value: Tensor, before: Tensor | None = None) -> Tensor:
-        if self.watched:
-            value = _revise(self.module, point, value, (self.time, self.length))
+        for editing in self.edits:
+            value = editing.see(self.module, point, value, (self.time, self.length))
         if before is not None and self.running is not None:
             value = torch.where(self.running, value, before)
-        if self.watched:
+        if self.tapes:
             self.collected.setdefault(point, [None] * self.length)[self.time] = value
         return value
 
     def close(self) -> None:
         for point, steps in self.collected.items():
-            _record(self.module, point, steps)
-
-
-def _revise(module: nn.Module, point: str, value: Tensor, step: tuple[int, int] | None) -> Tensor:
-    for observer in _observers.get():
-        name, patterns = observer.find(module, point)
-        if name is None:
-            continue
-        observer.fired.add(name)
-        if patterns and isinstance(observer, Editing):
-            value = observer.revise(name, patterns, value, step)
-    return value
-
-
-def _record(module: nn.Module, point: str, value: Tensor | list[Tensor]) -> None:
-    for observer in _observers.get():
-        name, patterns = observer.find(module, point)
-        if patterns and isinstance(observer, Tape):
-            observer.keep(name, value)
+            for tape in self.tapes:
+                tape.see(self.module, point, steps)

@@ -141,7 +141,8 @@ class Stack(nn.Module):
     def embed(
         self, ids: Tensor, positions: Tensor, segments: Tensor | None = None, condition: Tensor | None = None
     ) -> Tensor:
-        x = tap(self, "embed", self.token_embedding(ids) * self.embedding_scale)
+        x = self.token_embedding(ids)
+        x = tap(self, "embed", x * self.embedding_scale if self.embedding_scale != 1 else x)
         if self.segment_embedding is not None:
             segments = torch.zeros_like(ids) if segments is None else segments
             x = x + tap(self, "segment", self.segment_embedding(segments))

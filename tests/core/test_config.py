@@ -202,3 +202,8 @@ def test_configurations_are_values(family):
 def test_errors_cross_process_boundaries():
     error = pickle.loads(pickle.dumps(refusal("gpt", n_heads=3)))
     assert error.option == "n_heads" and error.text("zh") == refusal("gpt", n_heads=3).text("zh")
+
+
+def test_a_whole_number_for_a_number_is_the_same_choice():
+    whole, exact = core.build("gpt", dropout=0).config, core.build("gpt", dropout=0.0).config
+    assert whole == exact and repr(whole) == repr(exact)

@@ -1,1 +1,0 @@
-"""Plotly figures from plain arrays: no torch, no gradio."""
