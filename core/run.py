@@ -5,30 +5,68 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from core.models import build
-from core.recipes import Recipe
+from core.forks import Forked, Origin, begin_fork, fork_recipe, missing_parent
+from core.models import build, configure
+from core.recipes import Recipe, recipe_from_dict
 from core.tape import Tape
+from core.tasks.files import without_text
+from core.tasks.own import own_from_dict
 from core.training.evaluation import Score, evaluate
 from core.training.history import Snapshots, replay
 from core.training.loop import Step, Trainer
+from core.training.options import Training
 
-FORMAT = 1  # raised whenever the same recipe and seed would no longer give the same run
+FORMAT = 2  # raised whenever the same recipe and seed would no longer give the same run
 
 
 def key_of(recipe: Recipe, seed: int) -> str:
-    """The name a run is stored under: the same everywhere for the same recipe and seed."""
-    facts = json.dumps({"format": FORMAT, "seed": seed, **recipe.to_dict()}, sort_keys=True)
+    """The name a run is stored under: the same everywhere for the same recipe and seed.
+
+    A fork's recipe names its parent and the step; a task made from a file counts by the digest of what was in it.
+    """
+    recipe_facts, _ = without_text(recipe.to_dict())
+    facts = json.dumps({"format": FORMAT, "seed": seed, **recipe_facts}, sort_keys=True)
     return hashlib.sha256(facts.encode()).hexdigest()[:24]
+
+
+def recipe_of(facts: dict[str, Any]) -> Recipe:
+    """The inverse of `Recipe.to_dict`, also for forks and for tasks made from a file; every option is checked again."""
+    if "file" in facts["task"]:
+        model = dict(facts["model"])
+        recipe = Recipe(
+            configure(model.pop("family"), **model),
+            own_from_dict(facts["task"]),
+            Training.make(**facts["training"]),
+        )
+    else:
+        recipe = recipe_from_dict(facts)
+    if "origin" not in facts:
+        return recipe
+    return Forked(recipe.model, recipe.task, recipe.training, origin=Origin(**facts["origin"]))
 
 
 class Run:
     """Deterministic in (recipe, seed): asked for twice, anywhere, it is the same run."""
 
     def __init__(self, recipe: Recipe, seed: int = 0):
+        if isinstance(recipe, Forked):
+            raise missing_parent(recipe)
+        self._build(recipe, seed)
+        self.snapshots.offer(0, self.model)
+
+    @classmethod
+    def unbegun(cls, recipe: Recipe, seed: int) -> Run:
+        """All parts of a run whose state, also that of its beginning, is to come from elsewhere."""
+        run = cls.__new__(cls)
+        run._build(recipe, seed)
+        return run
+
+    def _build(self, recipe: Recipe, seed: int) -> None:
         self.recipe, self.seed = recipe, seed
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -36,8 +74,7 @@ class Run:
         self.task = recipe.task
         self.trainer = Trainer(self.model, self.task, recipe.training, seed)
         self.steps: list[Step] = []
-        self.snapshots = Snapshots(recipe.training.steps)
-        self.snapshots.offer(0, self.model)
+        self.snapshots = Snapshots(recipe.training.steps, recipe.origin.step if isinstance(recipe, Forked) else 0)
 
     @property
     def key(self) -> str:
@@ -49,6 +86,29 @@ class Run:
             self.steps.append(step)
             self.snapshots.offer(step.index, self.model)
             yield step
+
+    @property
+    def parent(self) -> str | None:
+        """The key of the run this one was forked from."""
+        return self.recipe.origin.parent if isinstance(self.recipe, Forked) else None
+
+    def fork(self, step: int, *, seed: int | None = None, **changes: Any) -> Run:
+        """`run.fork(120, lr=1e-3)`: a new run that begins where this one was at a step, and goes on otherwise.
+
+        Changes are options of the training, or of the model if its weights keep their shapes; or another seed, for
+        other problems from there on. Steps go on being counted from this run's beginning: those until the fork, and
+        the snapshots, are the new run's too, and `steps` is the number of its last one.
+
+        From where the run stands it goes on exactly, optimiser and all. From any snapshot before, it begins with those
+        weights as they were kept, rounded to float16, with a fresh optimiser and a fresh stream of problems.
+        """
+        return self.forked(fork_recipe(self, step, changes), self.seed if seed is None else seed)
+
+    def forked(self, recipe: Forked, seed: int) -> Run:
+        """The fork of this run which that recipe tells of."""
+        child = Run.unbegun(recipe, seed)
+        begin_fork(child, self)
+        return child
 
     def evaluate(self, n: int = 256, *, length: int | None = None) -> Score:
         """On held-out problems, with the averaged weights if the recipe has them."""

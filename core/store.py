@@ -1,8 +1,9 @@
 """Runs on disk: one safetensors file per run, named by its key, its facts as JSON in the header.
 
 A file is written beside its place and then moved there, so that a reader sees the old run or the new one, never half.
-Nothing is unpickled; a damaged or foreign file is refused with a sentence. Past the size limit, the run that was not
-looked at for the longest time goes first.
+Nothing is unpickled; a damaged or foreign file is refused with a sentence. Whatever a run needs is in its file: also the
+text of a task made from somebody's own file, as it was read, and all that a fork took over from its parent. Past the
+size limit, the file that was not used for the longest time goes first; results that lie beside the runs count too.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from core.forks import Forked
 from core.options import ConfigError, Text
-from core.recipes import Recipe, recipe_from_dict
-from core.run import FORMAT, Run, key_of
+from core.recipes import Recipe
+from core.run import FORMAT, Run, key_of, recipe_of
+from core.tasks.files import with_text, without_text
 from core.training.history import Snapshot
 from core.training.loop import Step
 
-SUFFIX, PART = ".safetensors", ".part"
+SUFFIX, RESULT, PART = ".safetensors", ".json", ".part"
 MOST_BYTES = 2 * 1024**3
 
 
@@ -47,6 +50,7 @@ class Store:
         self.folder, self.most_bytes = Path(folder), most_bytes
         self.folder.mkdir(parents=True, exist_ok=True)
         self._sweep()
+        self._evict()
 
     def path(self, key: str) -> Path:
         if not key.isalnum():
@@ -67,13 +71,17 @@ class Store:
         if state["average"]:
             tensors |= {f"average/{name}": w.contiguous() for name, w in state["average"][1].items()}
         tensors |= {"random/data": state["data"], "random/noise": state["noise"]}
+        recipe, text = without_text(run.recipe.to_dict())
+        if text is not None:
+            tensors["file/text"] = torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8)  # as UTF-8
         facts = {
             "format": FORMAT,
             "key": run.key,
             "seed": run.seed,
-            "recipe": run.recipe.to_dict(),
+            "recipe": recipe,
             "index": state["index"],
             "curriculum": state["curriculum"],
+            "watch": state["watch"],
             "averaged": state["average"] and state["average"][0],
             "snapshots": [s.step for s in run.snapshots],
             "steps": [list(asdict(step).values()) for step in run.steps],
@@ -101,29 +109,54 @@ class Store:
         """The run as it was, ready to be looked at or trained further."""
         path, facts = self.path(key), self.facts(key)
         try:
-            run = Run(recipe_from_dict(facts["recipe"]), facts["seed"])
-            if run.key != key:
-                raise StoreError(path, Text("its recipe does not belong to its name.", "其配方与名称不符。"))
             with safe_open(path, "pt") as file:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            recipe = facts["recipe"]
+            if "file/text" in tensors:
+                recipe = with_text(recipe, tensors["file/text"].numpy().tobytes().decode())
+            run = Run.unbegun(recipe_of(recipe), facts["seed"])
+            if run.key != key:
+                raise StoreError(path, Text("its recipe does not belong to its name.", "其配方与名称不符。"))
             _restore(run, facts, tensors)
-        except (SafetensorError, OSError, ConfigError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
             raise StoreError(path, _unreadable(path)) from error
         os.utime(path)
         return run
 
     def get(self, recipe: Recipe, seed: int = 0) -> Run:
-        """The stored run of this recipe and seed, or a new one that has not begun."""
+        """The stored run of this recipe and seed, or a new one that has not begun; a fork begins in its parent."""
         key = key_of(recipe, seed)
-        return self.load(key) if self.path(key).exists() else Run(recipe, seed)
+        if self.path(key).exists():
+            return self.load(key)
+        return self._begun(recipe, seed) if isinstance(recipe, Forked) else Run(recipe, seed)
+
+    def begin(self, recipe: Recipe, seed: int) -> None:
+        """Store a fork that has not begun: whoever trains it needs its parent no longer."""
+        if isinstance(recipe, Forked) and not self.path(key_of(recipe, seed)).exists():
+            self.save(self._begun(recipe, seed))
+
+    def _begun(self, recipe: Forked, seed: int) -> Run:
+        parent = self.path(recipe.origin.parent)
+        if not parent.exists():
+            raise StoreError(
+                parent,
+                Text(
+                    "the run that this fork begins in is not in the store; save it, or the fork, first.",
+                    "此分支所出自的运行不在存储中；请先保存该运行或此分支。",
+                ),
+            )
+        try:
+            return self.load(recipe.origin.parent).forked(recipe, seed)
+        except ConfigError as error:
+            raise StoreError(parent, Text(error.text("en"), error.text("zh"))) from error
 
     def forget(self, key: str) -> None:
         self.path(key).unlink(missing_ok=True)
 
-    def _evict(self, keep: Path) -> None:
-        paths = sorted(self.folder.glob(f"*{SUFFIX}"), key=_looked_at)
-        total = sum(_size(path) for path in paths)
-        for path in paths:
+    def _evict(self, keep: Path | None = None) -> None:
+        paths = [path for suffix in (SUFFIX, RESULT) for path in self.folder.glob(f"*{suffix}")]
+        total = sum(map(_size, paths))
+        for path in sorted(paths, key=_looked_at) if total > self.most_bytes else ():
             if total <= self.most_bytes:
                 return
             if path != keep:
@@ -164,6 +197,7 @@ def _restore(run: Run, facts: dict[str, Any], tensors: dict[str, Tensor]) -> Non
         "optimiser": optimiser,
         "average": average,
         "curriculum": facts["curriculum"],
+        "watch": facts["watch"],
         "data": tensors["random/data"],
         "noise": tensors["random/noise"],
     }

@@ -1,4 +1,4 @@
-"""A few worker processes that share many runs fairly.
+"""A few worker processes, on this machine or on a Ray cluster, that share many runs fairly.
 
 One thread listens to the workers; every method may be called from any other. All that is known is guarded by one lock.
 """
@@ -13,9 +13,10 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from core.jobs.job import Job
-from core.jobs.problems import DIED_TOO_OFTEN, MOST_DEATHS, NO_WORKERS, RESUMES, check_storable
+from core.jobs.problems import DIED_TOO_OFTEN, MOST_DEATHS, RESUMES
+from core.jobs.ray_staff import RayNursery
 from core.jobs.schedule import SLICE_SECONDS, next_for, to_fetch
-from core.jobs.staff import Nursery, Worker, wait_until_gone
+from core.jobs.staff import Nursery, Worker
 from core.options import Text
 from core.recipes import Recipe
 from core.run import key_of
@@ -23,18 +24,26 @@ from core.store import Store, StoreError
 from core.training.loop import Step
 
 LISTEN_SECONDS = 0.2  # until a worker that another thread has started is listened to
-CLOSE_SECONDS = 1.5  # for the workers to store what they have
 log = logging.getLogger(__name__)
 
 
 class Jobs:
     """Starts runs in workers. `with Jobs(store) as jobs: job = jobs.start(recipe, seed)`.
 
-    Each run is stored after every `checkpoint_seconds` of its training: so much is repeated when its worker dies.
+    workers             how many; two processes here, or one for every processor of the Ray cluster
+    checkpoint_seconds  each run is stored after so much of its training: so much is repeated when its worker dies
+    ray                 None for this machine, or a cluster: "auto" for the one this machine is part of, or the
+                        "host:port" of its head; `ConfigError` if it cannot be reached
     """
 
-    def __init__(self, store: Store, workers: int = 2, checkpoint_seconds: float = 2.0):
-        self.store, self.size = store, workers
+    def __init__(
+        self, store: Store, workers: int | None = None, checkpoint_seconds: float = 2.0, *, ray: str | None = None
+    ):
+        self.store = store
+        self._nursery = (
+            Nursery(store, checkpoint_seconds) if ray is None else RayNursery(store, checkpoint_seconds, ray)
+        )
+        self.size = workers or self._nursery.places
         self.lock = threading.RLock()
         self._active: dict[str, Job] = {}  # queued, running or paused
         self._known: WeakValueDictionary[str, Job] = WeakValueDictionary()  # also those that ended, while in use
@@ -42,7 +51,6 @@ class Jobs:
         self._closed = False
         self._stillborn = 0  # workers in a row that ended before they were ready
         self._workers: list[Worker] = []
-        self._nursery = Nursery(store, checkpoint_seconds)
         self._hire()
         self._listener = threading.Thread(target=self._listen, name="jobs", daemon=True)
         self._listener.start()
@@ -61,7 +69,6 @@ class Jobs:
 
     def start(self, recipe: Recipe, seed: int = 0) -> Job:
         """The job of this run: a new one, the one there is, or at once done when it is stored finished."""
-        check_storable(recipe)
         key = key_of(recipe, seed)
         with self.lock:
             if self._closed:
@@ -107,12 +114,12 @@ class Jobs:
                     worker.tell("end")
                 if not pids:  # still importing; their connections close with it
                     self._nursery.end()
-        self._listener.join(CLOSE_SECONDS)
+        self._listener.join(self._nursery.close_seconds)
         with self.lock:
             for worker in self._workers:
                 worker.kill()
-        self._listener.join(CLOSE_SECONDS)
-        wait_until_gone(pids, CLOSE_SECONDS)
+        self._listener.join(self._nursery.close_seconds)
+        self._nursery.wait_until_gone(pids)
         with self.lock:
             self._nursery.end()
             for job in list(self._active.values()):
@@ -271,7 +278,7 @@ class Jobs:
         if self._stillborn >= MOST_DEATHS * self.size:
             self._stillborn = 0
             for job in list(self._active.values()):
-                self._settle(job, "failed", NO_WORKERS)
+                self._settle(job, "failed", self._nursery.no_workers)
             return
         self._hire()
 

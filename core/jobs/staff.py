@@ -3,6 +3,8 @@
 A worker must be there at once, also in place of one that died, but importing torch takes seconds. So one process, the
 nursery, imports everything once and does nothing but fork: a new worker takes milliseconds. It is a program of its own
 and imports nothing of the caller's, so that any script can start jobs without guarding its main part.
+
+`core.jobs.ray_staff` has the same two classes for workers on a Ray cluster.
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from signal import SIGKILL
-from typing import Any
+from typing import Any, ClassVar
 
 from core.jobs.job import Job
+from core.jobs.problems import NO_WORKERS
 from core.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,8 +55,15 @@ class Worker:
 class Nursery:
     """The process that forks the workers; a new one is started if it should die."""
 
-    def __init__(self, store: Store, checkpoint_seconds: float):
-        self._settings = json.dumps([str(store.folder.resolve()), store.most_bytes, checkpoint_seconds])
+    program = "core.jobs.nursery"
+    worker = Worker
+    places = 2  # workers, unless another number is asked for
+    close_seconds = 1.5  # for the workers to store what they have
+    no_workers = NO_WORKERS
+    environment: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, store: Store, checkpoint_seconds: float, *more: Any):
+        self._settings = json.dumps([str(store.folder.resolve()), store.most_bytes, checkpoint_seconds, *more])
         self._process: subprocess.Popen | None = None
         self._start()
 
@@ -63,10 +73,10 @@ class Nursery:
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "core.jobs.nursery", str(theirs.fileno()), self._settings],
+                [sys.executable, "-m", self.program, str(theirs.fileno()), self._settings],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": path},
+                env={**os.environ, "PYTHONPATH": path, **self.environment},
             )
 
     def fork(self) -> Worker:
@@ -74,9 +84,14 @@ class Nursery:
         if self._process.poll() is not None:
             self._start()
         ours, theirs = socket.socketpair()
-        with theirs, suppress(OSError):  # has it just died, the worker's connection closes at once
-            socket.send_fds(self._orders, [b"f"], [theirs.fileno()])
-        return Worker(Connection(ours.detach()))
+        with theirs:
+            try:
+                socket.send_fds(self._orders, [b"f"], [theirs.fileno()])
+            except OSError:  # it has just died
+                self._start()
+                with suppress(OSError):  # and so has the new one: the worker's connection closes at once
+                    socket.send_fds(self._orders, [b"f"], [theirs.fileno()])
+        return self.worker(Connection(ours.detach()))
 
     def end(self) -> None:
         if self._process is not None:
@@ -84,12 +99,11 @@ class Nursery:
             self._process.kill()
             self._process.wait()
 
-
-def wait_until_gone(pids: list[int], seconds: float) -> None:
-    """A process lives on for a moment after its connections are closed."""
-    deadline = time.monotonic() + seconds
-    while any(map(_exists, pids)) and time.monotonic() < deadline:
-        time.sleep(0.005)
+    def wait_until_gone(self, pids: list[int]) -> None:
+        """A process lives on for a moment after its connections are closed."""
+        deadline = time.monotonic() + self.close_seconds
+        while any(map(_exists, pids)) and time.monotonic() < deadline:
+            time.sleep(0.005)
 
 
 def _exists(pid: int) -> bool:

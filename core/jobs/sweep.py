@@ -11,16 +11,19 @@ import math
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
 import torch
 
+from core.forks import Forked
 from core.jobs.job import Job
 from core.jobs.pool import Jobs
-from core.jobs.problems import STOPPED, diverged
+from core.jobs.problems import HAS_WORKERS, STOPPED, diverged
 from core.models import configure
 from core.options import ConfigError, Text
 from core.recipes import Recipe, recipe
@@ -42,6 +45,7 @@ def sweep(
     *,
     jobs: Jobs | None = None,
     store: Store | None = None,
+    ray: str | None = None,
 ) -> pd.DataFrame:
     """`sweep("lstm/parity", {"d_hidden": [16, 32], "lr": [1e-2, 1e-3]}, seeds=3)`: one row per run.
 
@@ -50,11 +54,15 @@ def sweep(
     seeds    which, or how many
     jobs     trains them in its workers; without, they are trained here, one after the other
     store    where results are kept when there are no jobs, which have a store of their own
+    ray      trains them on this Ray cluster, "auto" or "host:port" of its head, when there are no jobs
 
     Every combination is checked before the first is trained. `loss` is the last step's, `accuracy` is on held-out
     problems; `problem` says why a run has fewer steps than it should; `cpu_seconds` is unknown for a run that was
-    trained before, but not by a sweep.
+    trained before, but not by a sweep. It is also the only column that depends on who trained the runs: all others
+    are the same to the last digit, here, by workers or on Ray, also if some of these die.
     """
+    if jobs and ray is not None:
+        raise ConfigError("ray", ray, *HAS_WORKERS)
     store = jobs.store if jobs else store
     seeds = range(seeds) if isinstance(seeds, int) else list(seeds)
     grid = {name: list(values) for name, values in (options or {}).items()}
@@ -64,12 +72,26 @@ def sweep(
         shown = {f"option {name}" if name in RESULTS else name: value for name, value in changes.items()}
         rows.append({"recipe": title, **shown, "seed": seed})
         runs.append((vary(base, changes), seed))
-    results = _by_workers(runs, jobs) if jobs else (_here(*run, store) for run in runs)
-    return pd.DataFrame([{**row, **result} for row, result in zip(rows, results, strict=True)])
+    with ExitStack() as until_done:
+        if ray is not None:
+            store = store or Store(until_done.enter_context(TemporaryDirectory(prefix="innerview-")))
+            jobs = until_done.enter_context(Jobs(store, ray=ray))
+        results = _by_workers(runs, jobs) if jobs else (_here(*run, store) for run in runs)
+        return pd.DataFrame([{**row, **result} for row, result in zip(rows, results, strict=True)])
 
 
 def vary(base: Recipe, changes: Mapping[str, Any]) -> Recipe:
     """The recipe with some options changed; what a changed task needs of the model follows."""
+    if isinstance(base, Forked):
+        raise ConfigError(
+            "recipe",
+            f"fork of {base.origin.parent}",
+            Text(
+                "a sweep trains whole runs, and a fork begins inside another one.",
+                "扫描训练完整的运行，而分支始于另一运行之中。",
+            ),
+            Text("Sweep over the recipe it was forked from.", "请对其来源配方进行扫描。"),
+        )
     wanted: dict[str, dict[str, Any]] = {"model": {}, "task": {}, "training": {}}
     for name, value in changes.items():
         part, option = _locate(base, name, value)
@@ -149,7 +171,8 @@ def _outcome(job: Job, store: Store) -> dict[str, Any]:
         run = store.load(job.key)
     except StoreError:  # it never came so far
         run = Run(job.recipe, job.seed)
-    result = _result(run, problem, job.cpu_seconds or math.nan)
+    with _one_thread():
+        result = _result(run, problem, job.cpu_seconds or math.nan)
     if job.status == "done" or job.diverged:
         _keep(store, job.key, result)
     return result
@@ -160,9 +183,7 @@ def _here(which: Recipe, seed: int, store: Store | None) -> dict[str, Any]:
     kept = _kept(store, key) if store else None
     if kept:
         return kept
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # as in a worker: sums over more threads would be rounded differently
-    try:
+    with _one_thread():
         run, problem, began = _stored(which, seed, store), None, time.process_time()
         done_before = run.trainer.index
         try:
@@ -172,13 +193,22 @@ def _here(which: Recipe, seed: int, store: Store | None) -> dict[str, Any]:
             problem = diverged(end)
         spent = time.process_time() - began if run.trainer.index > done_before or problem else math.nan
         result = _result(run, problem, spent)
-    finally:
-        torch.set_num_threads(threads)
     if store:
         if problem is None:
             store.save(run)
         _keep(store, key, result)
     return result
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """As in a worker: sums over more threads would be rounded differently."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _stored(which: Recipe, seed: int, store: Store | None) -> Run:

@@ -17,8 +17,7 @@ from safetensors import SafetensorError
 
 from core.jobs.problems import BUG, NOT_STORED, diverged
 from core.options import Text
-from core.recipes import recipe_from_dict
-from core.run import Run
+from core.run import Run, recipe_of
 from core.store import Store, StoreError
 from core.training.loop import Diverged, Step
 
@@ -66,6 +65,8 @@ class Desk:
             order(key, *details)
         except Diverged as end:
             self.fail(key, diverged(end), None)
+        except StoreError as error:
+            self.fail(key, Text(error.text("en"), error.text("zh")), traceback.format_exc())
         except (EOFError, BrokenPipeError, ConnectionError):
             raise
         except (OSError, SafetensorError):
@@ -78,12 +79,14 @@ class Desk:
         self.tell("failed", key, why, trace)
 
     def open(self, key: str, recipe: dict[str, Any], seed: int, seen: int) -> None:
+        wanted = recipe_of(recipe)
         try:
-            run = self.store.get(recipe_from_dict(recipe), seed)
+            run = self.store.get(wanted, seed)
         except StoreError as damage:
-            self.tell("log", f"{damage} It is trained anew.")
-            self.store.forget(key)
-            run = Run(recipe_from_dict(recipe), seed)
+            if self.store.path(key).exists():
+                self.tell("log", f"{damage} It is trained anew.")
+                self.store.forget(key)
+            run = self.store.get(wanted, seed)  # refused again if it is a fork whose parent is not there
         self.held[key] = Held(run)
         self.tell("opened", key, run.steps[seen:])
 
@@ -110,7 +113,6 @@ class Desk:
         """
         run, fresh, told = held.run, [], 0.0
         cpu_end, end = time.process_time() + seconds, time.monotonic() + 4 * seconds
-        random = run.trainer.data.get_state(), run.trainer.noise
         try:
             for step in run.train():
                 fresh.append(step)
@@ -120,10 +122,7 @@ class Desk:
                     fresh, told = [], now
                 if now >= end or time.process_time() >= cpu_end or self.connection.poll():
                     break
-                random = run.trainer.data.get_state(), run.trainer.noise
         except Diverged:
-            run.trainer.data.set_state(random[0])  # as before the failed step, so that it would fail again
-            run.trainer.noise = random[1]
             self.stream(key, fresh)
             self.save(held)
             raise

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
+import hashlib
 import io
 import json
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any, NoReturn
 
 from core.tasks.base import DataError
 
 MAX_BYTES = 20_000_000
+MAX_TOKENS = 512  # in one example
 MIN_EXAMPLES = 10  # different ones; fewer leave nothing to train on or nothing to test with
 COLUMNS = {"pairs": ("source", "target"), "labels": ("text", "label"), "tags": ("tokens", "tags")}
+MARKS = {  # what a file may begin with to say how it is written; the longer ones first
+    codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
+}  # fmt: skip
 EXPECTED = " / ".join(",".join(pair) for pair in COLUMNS.values())
+
+
+@dataclass(frozen=True)
+class Content:
+    """What was in a file: the end of its name, which says how to read it, and its text."""
+
+    ending: str
+    text: str
+
+    @cached_property
+    def digest(self) -> str:
+        return hashlib.sha256(f"{self.ending}\n{self.text}".encode()).hexdigest()[:24]
 
 
 @dataclass(frozen=True)
@@ -30,35 +53,70 @@ def fail(name: str, line: int | None, en: str, zh: str) -> NoReturn:
     raise DataError(f"{name}, line {line}: {en}", f"{name} 第 {line} 行：{zh}")
 
 
-def decode(name: str, data: bytes) -> str:
-    """The file's text, with newlines as \\n."""
-    if len(data) > MAX_BYTES:
-        size, most = f"{len(data) / 1e6:.1f} MB", f"{MAX_BYTES // 1_000_000} MB"
-        fail(name, None, f"the file has {size}; at most {most} can be used.", f"文件大小为 {size}，最多 {most}。")
+def read(path: str) -> bytes:
+    """A file's bytes, if it can be read at all and is not too large."""
     try:
-        text = data.decode("utf-8-sig")
+        with Path(path).open("rb") as file:
+            check_bytes(path, os.fstat(file.fileno()).st_size)
+            return file.read(MAX_BYTES + 1)
+    except OSError as error:
+        fail(path, None, f"the file cannot be read ({error.strerror}).", f"无法读取文件（{error.strerror}）。")
+
+
+def check_bytes(name: str, count: int) -> None:
+    if count > MAX_BYTES:
+        size, most = f"{count / 1e6:.1f} MB", f"{MAX_BYTES // 1_000_000} MB"
+        fail(name, None, f"the file has {size}; at most {most} can be used.", f"文件大小为 {size}，最多 {most}。")
+
+
+def decode(name: str, data: bytes) -> str:
+    """The file's text, with newlines as \\n. UTF-8, or what its first bytes say; nothing is guessed."""
+    check_bytes(name, len(data))
+    encoding = next((known for mark, known in MARKS.items() if data.startswith(mark)), "utf-8")
+    try:
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        byte = f"0x{data[error.start]:02x}"
+        _not_decoded(name, data, encoding, error.start)
+    if "\0" in text:
         fail(
             name,
-            line,
-            f"the byte {byte} is not UTF-8. Save the file as UTF-8 text.",
-            f"字节 {byte} 不是 UTF-8。请将文件另存为 UTF-8 文本。",
+            text.count("\n", 0, text.index("\0")) + 1,
+            "there is a zero byte: this is not a text file. Save it as UTF-8 text.",
+            "含有零字节：这不是文本文件。请将其另存为 UTF-8 文本。",
         )
     if not text.strip():
         fail(name, None, "the file is empty.", "文件为空。")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def records(name: str, data: bytes) -> tuple[str, list[Record]]:
+def _not_decoded(name: str, data: bytes, encoding: str, place: int) -> NoReturn:
+    line = data.count(b"\n", 0, place) + 1
+    byte, called = f"0x{data[place]:02x}", encoding.removesuffix("-sig").upper()
+    alike_en, alike_zh = (" It may be GB18030.", "它可能是 GB18030。") if _reads_as_chinese(data) else ("", "")
+    fail(
+        name,
+        line,
+        f"the byte {byte} is not {called}.{alike_en} Save the file as UTF-8 text.",
+        f"字节 {byte} 不是 {called}。{alike_zh}请将文件另存为 UTF-8 文本。",
+    )
+
+
+def _reads_as_chinese(data: bytes) -> bool:
+    """Read as GB18030, is all of it that is not ASCII among the characters in common use?"""
+    try:
+        text = data.decode("gb18030")
+        text.encode("gb2312")
+    except UnicodeError:
+        return False
+    return any("\u4e00" <= character <= "\u9fff" for character in text)
+
+
+def records(name: str, content: Content) -> tuple[str, list[Record]]:
     """The kind of examples in a table (pairs, labels or tags), and the examples."""
-    text = decode(name, data)
-    ending = name.lower().rpartition(".")[2]
-    if ending in ("csv", "tsv"):
-        return from_table(name, text, "," if ending == "csv" else "\t")
-    if ending in ("jsonl", "ndjson"):
-        return from_json(name, text)
+    if content.ending in ("csv", "tsv"):
+        return from_table(name, content.text, "," if content.ending == "csv" else "\t")
+    if content.ending in ("jsonl", "ndjson"):
+        return from_json(name, content.text)
     fail(
         name,
         None,
@@ -146,3 +204,44 @@ def as_list(name: str, line: int, column: str, value: Any) -> list[str]:
             f"“{column}”须为以空格分隔的词或文本列表，且不能为空。",
         )
     return value
+
+
+def numbered(name: str, labels: Iterable[str]) -> dict[str, int]:
+    known = sorted(set(labels))
+    if len(known) < 2:
+        only = known[0][:20]
+        fail(name, None, f"every example has the same label, “{only}”.", f"所有样本的标签都是“{only}”。")
+    return {label: i for i, label in enumerate(known)}
+
+
+def check_size(name: str, line: int, size: int) -> None:
+    if not 0 < size <= MAX_TOKENS:
+        fail(
+            name,
+            line,
+            f"the example has {size} tokens; from 1 to {MAX_TOKENS} can be used.",
+            f"样本有 {size} 个符号；可用范围为 1 到 {MAX_TOKENS}。",
+        )
+
+
+def check_count(name: str, different: int) -> None:
+    if different < MIN_EXAMPLES:
+        fail(
+            name,
+            None,
+            f"there are {different} different examples; at least {MIN_EXAMPLES} are needed.",
+            f"只有 {different} 个不同的样本；至少需要 {MIN_EXAMPLES} 个。",
+        )
+
+
+def without_text(recipe: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """What a recipe tells of itself, and the text of its task's file apart (None: it has no file)."""
+    file = recipe["task"].get("file")
+    if file is None:
+        return recipe, None
+    short = {name: value for name, value in file.items() if name != "text"}
+    return {**recipe, "task": {**recipe["task"], "file": short}}, file["text"]
+
+
+def with_text(recipe: dict[str, Any], text: str) -> dict[str, Any]:
+    return {**recipe, "task": {**recipe["task"], "file": {**recipe["task"]["file"], "text": text}}}

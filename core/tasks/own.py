@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -22,14 +21,26 @@ from torch import Tensor
 
 from core.options import Text
 from core.tasks.base import CHANCE_SAMPLE, SPECIAL, DataError, Examples, Task, problem_hash
-from core.tasks.files import MAX_BYTES, MIN_EXAMPLES, Record, as_list, as_text, decode, fail, records
+from core.tasks.files import (
+    MIN_EXAMPLES,
+    Content,
+    Record,
+    as_list,
+    as_text,
+    check_count,
+    check_size,
+    decode,
+    fail,
+    numbered,
+    read,
+    records,
+)  # fmt: skip
 from core.tasks.knobs import choice, integer, option
 from core.tasks.measure import constant_guess
 from core.tasks.ragged import Data, Ragged
 from core.tasks.sentences import write
 
 UNKNOWN = len(SPECIAL)
-MAX_TOKENS = 512  # in one example
 PIECES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s]")  # 中文 by character
 # fmt: off
 UNIT = choice("unit", "What one token is.", "一个符号是什么。", {
@@ -42,16 +53,36 @@ CONTEXT = integer("context", 8, 512, "Tokens that are read at a time.", "一次�
 
 
 class Own(Task):
-    """The knobs say how to read the file; `data` is what was read. Two such tasks are never the same."""
+    """The knobs say how to read the file; `data` is what was read, `content` the text it was read from.
+
+    Whatever the file was called: two such tasks are the same if their knobs and their texts are.
+    """
 
     data: ClassVar[Data]
-    __eq__, __hash__ = object.__eq__, object.__hash__
+    content: ClassVar[Content]
 
     @classmethod
     def holding(cls, data: Data, **knobs: Any) -> Own:
         task = cls.make(**knobs)
         object.__setattr__(task, "data", data)
         return task
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._facts == other._facts
+
+    def __hash__(self) -> int:
+        return hash(self.content.digest)
+
+    @property
+    def _facts(self) -> tuple[dict[str, Any], str]:
+        return super().to_dict(), self.content.digest
+
+    def to_dict(self) -> dict[str, Any]:
+        """With the text itself: whoever has this can make the task, without the file."""
+        content = self.content
+        return {
+            **super().to_dict(), "file": {"ending": content.ending, "digest": content.digest, "text": content.text}
+        }  # fmt: skip
 
     @property
     def tokens(self) -> list[str]:
@@ -176,15 +207,26 @@ class OwnTags(Own):
 
 def own(name: str, data: bytes | None = None, **knobs: Any) -> Own:
     """The task that fits a file, given by its name and its content (or its path alone)."""
-    if data is None:
-        with Path(name).open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    if name.lower().endswith(".txt"):
-        make, found = from_text, decode(name, data)
+    text = decode(name, read(name) if data is None else data)
+    return from_content(name, Content(name.lower().rpartition(".")[2], text), knobs)
+
+
+def from_content(name: str, content: Content, knobs: dict[str, Any]) -> Own:
+    if content.ending == "txt":
+        make, found = from_text, content.text
     else:
-        kind, found = records(name, data)
+        kind, found = records(name, content)
         make = {"pairs": from_pairs, "labels": from_labels, "tags": from_tags}[kind]
-    return make(name, found, knobs)
+    task = make(name, found, knobs)
+    object.__setattr__(task, "content", content)
+    return task
+
+
+def own_from_dict(facts: dict[str, Any]) -> Own:
+    """The inverse of `to_dict`, the task's name being among the facts."""
+    knobs = {name: value for name, value in facts.items() if name not in ("name", "file")}
+    content = Content(facts["file"]["ending"], facts["file"]["text"])
+    return from_content(f"own.{content.ending}", content, knobs)
 
 
 def from_text(name: str, text: str, knobs: dict[str, Any]) -> OwnText:
@@ -253,14 +295,6 @@ def cut(name: str, line: int, column: str, value: Any, unit: str) -> list[str]:
     return words
 
 
-def numbered(name: str, labels: Iterable[str]) -> dict[str, int]:
-    known = sorted(set(labels))
-    if len(known) < 2:
-        only = known[0][:20]
-        fail(name, None, f"every example has the same label, “{only}”.", f"所有样本的标签都是“{only}”。")
-    return {label: i for i, label in enumerate(known)}
-
-
 def vocabulary(words: Iterable[str], size: int) -> tuple[list[str], dict[str, int]]:
     """The commonest words behind the special tokens, and their ids."""
     special = [*SPECIAL, "<unk>"]
@@ -271,23 +305,3 @@ def vocabulary(words: Iterable[str], size: int) -> tuple[list[str], dict[str, in
 
 def ragged(rows: list[list[str]], ids: dict[str, int]) -> Ragged:
     return Ragged.of(([ids.get(word, UNKNOWN) for word in row] for row in rows), [len(row) for row in rows])
-
-
-def check_size(name: str, line: int, size: int) -> None:
-    if not 0 < size <= MAX_TOKENS:
-        fail(
-            name,
-            line,
-            f"the example has {size} tokens; from 1 to {MAX_TOKENS} can be used.",
-            f"样本有 {size} 个符号；可用范围为 1 到 {MAX_TOKENS}。",
-        )
-
-
-def check_count(name: str, different: int) -> None:
-    if different < MIN_EXAMPLES:
-        fail(
-            name,
-            None,
-            f"there are {different} different examples; at least {MIN_EXAMPLES} are needed.",
-            f"只有 {different} 个不同的样本；至少需要 {MIN_EXAMPLES} 个。",
-        )

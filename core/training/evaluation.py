@@ -9,7 +9,7 @@ from torch import nn
 
 from core.decoding import generate
 from core.tasks.base import Task
-from core.tasks.layouts import BOS, Examples, append, ended, trim
+from core.tasks.layouts import Examples, ended, prompt
 from core.training.loop import score
 
 CHUNK = 128  # problems per forward pass
@@ -50,9 +50,7 @@ def _answered(model: nn.Module, task: Task, examples: Examples, form: str) -> tu
 def _written(model: nn.Module, examples: Examples, form: str) -> tuple[float, int]:
     """Tokens right when the model reads its own writing, not the right answer so far."""
     target, target_lengths = ended(examples)
-    source, lengths = trim(examples.source, examples.source_lengths)
-    if form == "stream":
-        source, lengths = append(source, lengths, BOS), lengths + 1
+    source, lengths = prompt(examples, form)
     device = _device(model)
     written = generate(model, source.to(device), lengths.to(device), max_new=target.shape[1]).cpu()
     written = nn.functional.pad(written, (0, target.shape[1] - written.shape[1]))

@@ -20,6 +20,12 @@ class Snapshot:
     step: int
     weights: dict[str, Tensor]  # float16
 
+    @classmethod
+    def of(cls, step: int, model: nn.Module) -> Snapshot:
+        return cls(
+            step, {name: p.detach().to("cpu", torch.float16, copy=True) for name, p in model.named_parameters()}
+        )
+
     @property
     def bytes(self) -> int:
         return sum(w.nbytes for w in self.weights.values())
@@ -32,11 +38,21 @@ def snapshot_steps(steps: int, most: int = MOST_SNAPSHOTS) -> list[int]:
 
 
 class Snapshots:
-    """Weights by step. When they grow past the bound, every second one goes, the first and the last never."""
+    """Weights by step. When they grow past the bound, every second one goes, the first and the last never.
 
-    def __init__(self, steps: int):
-        self.wanted = set(snapshot_steps(steps))
+    A fork begins with some of its parent's and spends what is left of them on its own steps, dense after the fork.
+    """
+
+    def __init__(self, steps: int, begin: int = 0):
+        most = MOST_SNAPSHOTS // 2 if begin else MOST_SNAPSHOTS
+        self.wanted = {begin + step for step in snapshot_steps(steps - begin, most)}
         self.kept: list[Snapshot] = []
+
+    def inherit(self, snapshots: list[Snapshot]) -> None:
+        """The parent's, as far as they leave room for the fork's own."""
+        self.kept = snapshots
+        while len(self.kept) > MOST_SNAPSHOTS // 2:
+            self._thin()
 
     def __len__(self) -> int:
         return len(self.kept)
@@ -50,10 +66,12 @@ class Snapshots:
     def offer(self, step: int, model: nn.Module) -> None:
         """Take a snapshot if this step is one of those wanted."""
         if step in self.wanted and (not self.kept or self.kept[-1].step < step):
-            weights = {name: p.detach().to("cpu", torch.float16, copy=True) for name, p in model.named_parameters()}
-            self.kept.append(Snapshot(step, weights))
+            self.kept.append(Snapshot.of(step, model))
             while sum(s.bytes for s in self.kept) > MOST_BYTES and len(self.kept) > 2:
-                self.kept = [*self.kept[:-1][::2], self.kept[-1]]
+                self._thin()
+
+    def _thin(self) -> None:
+        self.kept = [*self.kept[:-1][::2], self.kept[-1]]
 
 
 def replay(model: nn.Module, snapshots: Snapshots, inputs: tuple[Tensor, ...], patterns: tuple[str, ...]) -> list:

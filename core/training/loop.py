@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,24 +15,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.layers.heads import IGNORE, PointerHead
-from core.options import Text
 from core.tasks.base import Batch, Task
 from core.training.curriculum import Curriculum
+from core.training.divergence import Diverged, Watch
 from core.training.optimisers import AveragedWeights, learning_rate, make_optimiser, pushed_embeddings
 from core.training.options import Training
-
-EXPLODED = Text(
-    "the loss is no longer a number: the updates were too large. Try a learning rate ten times smaller, or clip = 1.",
-    "损失不再是数值：更新过大。请将学习率缩小十倍，或设 clip = 1。",
-)
-
-
-class Diverged(RuntimeError):
-    """Training ended because the numbers did; says what happened and what to try."""
-
-    def __init__(self, step: int, why: Text):
-        self.step, self.why = step, why
-        super().__init__(f"Step {step}: {why}")
 
 
 @dataclass(frozen=True)
@@ -55,6 +43,7 @@ class Trainer:
         self.model, self.task, self.options = model.to(self.device), task, options
         self.form = task.form(model)
         self.index = 0
+        self.watch = Watch()
         self.optimiser = make_optimiser(model, options)
         self.average = AveragedWeights(model, options.ema) if options.ema else None
         self.curriculum = Curriculum(task.longest) if options.curriculum else None
@@ -69,18 +58,23 @@ class Trainer:
             yield self.step()
 
     def step(self) -> Step:
-        """One update. Raises `Diverged`, leaving the model as it was before."""
+        """One update. Raises `Diverged`, leaving everything as it was before: asked again, it would fail again."""
         lr = learning_rate(self.index, self.options)
         for group in self.optimiser.param_groups:
             group["lr"] = lr
         self.model.train()
         self.optimiser.zero_grad(set_to_none=True)
+        data, noise = self.data.get_state(), self.noise
         with self.own_noise():
             loss, accuracy, tokens = self.gradients()
         clip = self.options.clip or math.inf
         grad_norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), clip))
-        if not (math.isfinite(loss) and math.isfinite(grad_norm)):
-            raise Diverged(self.index, EXPLODED)
+        try:
+            self.watch.judge(self.index, loss, grad_norm, self.options)
+        except Diverged:
+            self.data.set_state(data)
+            self.noise = noise
+            raise
         self.optimiser.step()
         if self.average:
             self.average.update(self.model)
@@ -102,7 +96,9 @@ class Trainer:
                 with pushed_embeddings(self.model, self.options.adversarial):
                     (self.forward(batch)[1] / self.options.accumulate).backward()
             batch_right, batch_asked = score(self.model, logits.detach(), batch)
-            loss += batch_loss.item() / self.options.accumulate
+            value = batch_loss.item()
+            self.watch.see(value, partial(self.guessing, logits, batch))
+            loss += value / self.options.accumulate
             right, asked, tokens = right + batch_right, asked + batch_asked, tokens + int(batch.lengths.sum())
         return loss, right / max(1, asked), tokens
 
@@ -115,6 +111,12 @@ class Trainer:
         if batch.next_sentence is not None:
             loss = loss + F.cross_entropy(output.next_sentence.float(), batch.next_sentence)
         return logits, loss
+
+    @torch.no_grad()
+    def guessing(self, logits: Tensor, batch: Batch) -> float:
+        """The loss of whoever knows nothing: every logit the same."""
+        loss = self.model.head.loss(torch.zeros_like(logits), batch.target, batch.lengths).item()
+        return loss if batch.next_sentence is None else loss + math.log(2)
 
     def next_batch(self) -> Batch:
         if self.fixed is None:
@@ -146,6 +148,7 @@ class Trainer:
             "optimiser": deepcopy(self.optimiser.state_dict()),
             "average": None if self.average is None else (self.average.updates, deepcopy(self.average.shadow)),
             "curriculum": self.curriculum and self.curriculum.state(),
+            "watch": self.watch.state(),
             "data": self.data.get_state(),
             "noise": self.noise,
         }
@@ -162,6 +165,7 @@ class Trainer:
                 self.average.shadow[name].copy_(value)
         if self.curriculum:
             self.curriculum.load(state["curriculum"])
+        self.watch.load(state["watch"])
         self.data.set_state(state["data"])
         self.noise = state["noise"]
 
@@ -185,3 +189,6 @@ def score(model: nn.Module, logits: Tensor, batch: Batch) -> tuple[float, int]:
 def train(model: nn.Module, task: Task, *, seed: int = 0, **options: Any) -> Iterator[Step]:
     """Train a model on a task, step by step; options as in `Training`. Stop by no longer asking for steps."""
     return Trainer(model, task, Training.make(**options), seed).steps()
+
+
+__all__ = ["Diverged", "Step", "Trainer", "score", "train"]

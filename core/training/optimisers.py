@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from core.training.options import Training
+from core.training.points import factor_at
 
 
 def make_optimiser(model: nn.Module, options: Training) -> torch.optim.AdamW:
@@ -28,6 +29,8 @@ def make_optimiser(model: nn.Module, options: Training) -> torch.optim.AdamW:
 
 def learning_rate(step: int, options: Training) -> float:
     """At step 0, 1, …: up in a straight line over the warm-up, then as the schedule says, down to floor · lr."""
+    if options.schedule == "piecewise":
+        return options.lr * factor_at(step + 1, options.points)
     if step < options.warmup:
         return options.lr * (step + 1) / (options.warmup + 1)
     progress = (step - options.warmup) / max(1, options.steps - options.warmup)
@@ -44,7 +47,12 @@ class AveragedWeights:
     """EMA: shadow ← d · shadow + (1 − d) · weight, with d rising from 0 so that the start does not linger."""
 
     def __init__(self, model: nn.Module, decay: float):
-        self.decay, self.updates = decay, 0
+        self.decay = decay
+        self.begin(model)
+
+    def begin(self, model: nn.Module) -> None:
+        """From these weights on."""
+        self.updates = 0
         self.shadow = {name: p.detach().clone() for name, p in model.named_parameters()}
 
     @torch.no_grad()

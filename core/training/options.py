@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from core.catalogue import choice, integer, number, option, switch
 from core.options import ConfigError, Options, Text
+from core.training.points import PointsOption, as_points
 
 # fmt: off
 STEPS = integer("steps", 1, 1_000_000, "How many updates.", "更新次数。")
@@ -25,7 +27,9 @@ SCHEDULE = choice("schedule", "How the learning rate moves.", "学习率如何�
     "constant": ("stays", "保持不变"),
     "linear": ("falls in a straight line", "直线下降"),
     "cosine": ("falls along a half cosine", "沿半个余弦下降"),
+    "piecewise": ("follows straight lines between points", "沿各点之间的直线变化"),
 })
+POINTS = PointsOption(name="points", kind=dict, optional=True, help=Text("Piecewise schedule: at which update which share of the learning rate; straight lines between.", "分段计划：在哪一步更新用学习率的多大比例；其间为直线。"))
 PRECISION = choice("precision", "The numbers used in the forward pass.", "前向计算使用的数值。", {
     "float32": ("full", "全精度"),
     "bfloat16": ("mixed: half the bits where it is safe", "混合：在安全处用一半的位数"),
@@ -40,6 +44,7 @@ class Training(Options):
     samples: int | None = option(SAMPLES, None)
     lr: float = option(LR, 3e-3)
     schedule: str = option(SCHEDULE, "constant")
+    points: tuple[tuple[int, float], ...] | None = option(POINTS, None)
     warmup: int = option(WARMUP, 0)
     floor: float = option(FLOOR, 0.0)
     weight_decay: float = option(WEIGHT_DECAY, 0.0)
@@ -55,7 +60,16 @@ class Training(Options):
     def title(cls) -> str:
         return "training"
 
+    def __post_init__(self):
+        object.__setattr__(self, "points", as_points(self.points))
+        super().__post_init__()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Points that are not there are not told, so that they are no part of any other run's key."""
+        return {name: value for name, value in super().to_dict().items() if name != "points" or value is not None}
+
     def check(self) -> None:
+        self._check_points()
         if self.warmup >= self.steps:
             raise ConfigError(
                 "warmup",
@@ -73,3 +87,28 @@ class Training(Options):
                 Text("a fixed set of problems has no next length to go to.", "固定样本集没有下一个长度可用。"),
                 Text("Use samples=None, or curriculum=False.", "请用 samples=None，或 curriculum=False。"),
             )
+
+    def _check_points(self) -> None:
+        piecewise = self.schedule == "piecewise"
+        if piecewise and self.points is None:
+            raise ConfigError(
+                "points",
+                None,
+                Text("a piecewise schedule needs points.", "分段计划需要给出各点。"),
+                Text("Use for example {100: 1, 500: 0.1}.", "例如 {100: 1, 500: 0.1}。"),
+            )
+        if not piecewise and self.points is not None:
+            raise ConfigError(
+                "points",
+                dict(self.points),
+                Text(f"the schedule {self.schedule} has none.", f"计划 {self.schedule} 不用各点。"),
+                Text("Use schedule='piecewise', or points=None.", "请用 schedule='piecewise'，或 points=None。"),
+            )
+        for name in ("warmup", "floor") if piecewise else ():
+            if getattr(self, name):
+                raise ConfigError(
+                    name,
+                    getattr(self, name),
+                    Text("a piecewise schedule says this with its points.", "分段计划由各点决定这一点。"),
+                    Text(f"Use {name}=0.", f"请用 {name}=0。"),
+                )

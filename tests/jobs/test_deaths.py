@@ -37,7 +37,7 @@ def test_killed_twice_a_run_ends_as_if_undisturbed(jobs, runs, caplog):
             kill_its_worker(job)
             until(lambda death=death, job=job: job.deaths == death)
             assert job.problem in (RESUMES, None) and job.progress >= goal  # None: it is already going on
-            assert job.key in caplog.text
+            until(lambda job=job: job.key in caplog.text)
             caplog.clear()
         assert job.wait(120) and job.status == "done" and job.problem is None
         whole = trained(recipe, seed)
@@ -113,6 +113,7 @@ from core.store import Store
 from tests.jobs.small_runs import small, until
 
 assert "pandas" not in sys.modules, "only a sweep needs it"
+assert "ray" not in sys.modules, "only the process that is connected to a cluster needs it"
 jobs = Jobs(Store(sys.argv[1]))
 running = [jobs.start(small(100_000), seed) for seed in range(3)]
 until(lambda: all(job.progress for job in running))

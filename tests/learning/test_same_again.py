@@ -25,6 +25,7 @@ VARIANTS = {
     "bfloat16": {"precision": "bfloat16"},
     "samples": {"samples": 50},
     "schedule": {"schedule": "cosine", "warmup": 3, "weight_decay": 0.1},
+    "piecewise": {"schedule": "piecewise", "points": {3: 1, 8: 0.1}},
     "all": {
         "dropout": 0.2, "ema": 0.9, "curriculum": True, "accumulate": 2, "adversarial": 0.5, "precision": "bfloat16",
     },

@@ -13,6 +13,7 @@ import torch
 
 import core
 from core.recipes import make_recipe
+from core.run import FORMAT
 from core.store import Store, StoreError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +35,14 @@ def same_weights(first: core.Run, second: core.Run) -> bool:
 
 
 @pytest.mark.parametrize(
-    "training", [{}, {"ema": 0.9}, {"adversarial": 0.5, "accumulate": 2}, {"precision": "bfloat16"}]
+    "training",
+    [
+        {},
+        {"ema": 0.9},
+        {"adversarial": 0.5, "accumulate": 2},
+        {"precision": "bfloat16"},
+        {"schedule": "piecewise", "points": {4: 1, 10: 0.1}},
+    ],
 )
 def test_a_run_stored_in_the_middle_goes_on_as_if_nothing_had_happened(tmp_path, training):
     whole = core.Run(small_recipe(**training), seed=3)
@@ -71,7 +79,7 @@ def damaged(content: bytes) -> dict[str, bytes]:
         "a pickle": b"\x80\x04\x95" + content[:100],
         "huge header": (10**10).to_bytes(8, "little") + content[8:],
         "facts changed": content.replace(b'\\"seed\\": 0', b'\\"seed\\": 1'),
-        "format changed": content.replace(b'\\"format\\": 1', b'\\"format\\": 9'),
+        "format changed": content.replace(rf"\"format\": {FORMAT}".encode(), rb"\"format\": 99"),
     }
 
 
@@ -138,6 +146,7 @@ def test_killed_in_mid_write_the_store_opens_and_the_run_is_whole(tmp_path, time
 KILL_LOOP = """
 import os, signal, sys
 import core, torch
+import torch._dynamo  # what each writer's first optimiser would otherwise import, for seconds
 from core.store import Store
 from tests.store.test_store import small_recipe
 
