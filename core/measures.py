@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.tape import capture
@@ -76,6 +77,21 @@ def agreement(weights: Tensor, ideal: list[list[int]]) -> Tensor:
     return (weights[..., : len(ideal), :] * marks).sum(-1)[..., asked].mean(-1)
 
 
+def rollout(weights: Tensor) -> Tensor:
+    """(…, layer, head, time, time) → (…, layer, time, time): how much of each token has reached each place by a layer
+
+    R_l = Â_l R_{l−1},  R_{−1} = I,  where Â_l is ½ A_l + ½ I with its rows scaled to sum to 1 and A_l the mean over
+    heads; the I stands for the residual (Abnar & Zuidema 2020, arxiv.org/abs/2005.00928).
+    """
+    own = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)
+    mixed = 0.5 * weights.mean(-3) + 0.5 * own  # (…, layer, time, time)
+    mixed = mixed / mixed.sum(-1, keepdim=True)
+    reached = [mixed[..., 0, :, :]]
+    for layer in range(1, mixed.shape[-3]):
+        reached.append(mixed[..., layer, :, :] @ reached[-1])
+    return torch.stack(reached, -3)
+
+
 def saturation(gate: Tensor) -> Tensor:
     """(batch, time, unit) → (unit,): how often a gate is all but open or shut, above 0.9 or below 0.1"""
     return ((gate > 0.9) | (gate < 0.1)).float().mean((0, 1))
@@ -87,6 +103,31 @@ def half_life(forget: Tensor) -> Tensor:
     For a GRU, whose update gate keeps the old state, give it the update gate.
     """
     return math.log(0.5) / forget.clamp(1e-6, 1 - 1e-6).log().mean((0, 1))
+
+
+def correlation(values: Tensor, signal: Tensor) -> Tensor:
+    """(…, time, unit), (time,) → (…, unit): Pearson's r = Σ (x − x̄)(s − s̄) / √(Σ (x − x̄)² Σ (s − s̄)²)
+
+    How closely each unit follows a signal; 0 for a unit, or a signal, that never moves.
+    """
+    x, s = values - values.mean(-2, keepdim=True), (signal - signal.mean())[:, None]
+    scale = (x.square().sum(-2) * s.square().sum()).sqrt()
+    return torch.where(scale > 1e-12, (x * s).sum(-2) / scale.clamp(min=1e-12), 0.0)
+
+
+def principal_axes(states: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
+    """(time, unit) → centre (unit,), axes (n, unit), shares (n,): the directions in which the states differ most
+
+    X − x̄ = U S Vᵀ: the axes are the first rows of Vᵀ, each with its largest entry positive, and s² / Σ s² is the
+    share of the variance along each. Too few states for n axes: the rest are 0.
+    """
+    centre = states.mean(0)
+    _, strengths, axes = torch.linalg.svd(states - centre, full_matrices=False)
+    missing = max(0, n - len(strengths))
+    axes = torch.cat([axes, axes.new_zeros(missing, axes.shape[1])])[:n]
+    largest = axes.gather(1, axes.abs().argmax(1, keepdim=True))
+    shares = strengths.square() / strengths.square().sum().clamp(min=1e-12)
+    return centre, axes * torch.where(largest < 0, -1.0, 1.0), F.pad(shares, (0, missing))[:n]
 
 
 def gradient_through_time(model: nn.Module, batch: Batch, point: str = "*.hidden") -> dict[str, Tensor]:

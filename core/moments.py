@@ -106,9 +106,9 @@ def _shares(run: Run, name: str, weights: Tensor, batch: Batch) -> dict[str, Ten
 def _roles(run: Run, batch: Batch, row: int, weights: Tensor, crosses: bool, decodes: bool) -> dict[str, Tensor]:
     """weights (head, query, key) of one sequence"""
     if crosses:
-        source = batch.inputs[0][row, : weights.shape[-1]].tolist()
-        target = batch.target[row][batch.target[row] >= 0].tolist()[:-1]  # without the end token
-        ideal = run.task.alignment(source, target)
+        source = batch.inputs[0][row, : weights.shape[-1] - 1].tolist()  # both without their end tokens
+        target = batch.target[row][batch.target[row] >= 0].tolist()[:-1]
+        ideal = run.task.ended_alignment(source, target)
         return {} if ideal is None else {"agreement": measures.agreement(weights, ideal)}
     ids = batch.inputs[1 if decodes else 0][row, : weights.shape[-1]]
     known: dict[str, Callable[[Tensor], Tensor]] = {

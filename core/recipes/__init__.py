@@ -8,9 +8,13 @@ from typing import Any
 from core.config import Config
 from core.models import configure
 from core.options import ConfigError, Text
-from core.recipes.book import RECIPES
+from core.recipes.book import ALGORITHMS, Parts
+from core.recipes.language import LANGUAGE
 from core.tasks import Task, task
 from core.training.options import Training
+
+SOLVED = 0.99
+RECIPES: dict[tuple[str, str], dict[str, Parts]] = {**ALGORITHMS, **LANGUAGE}
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,7 @@ class Recipe:
     task: Task
     training: Training
     why: Text | None = None  # for those meant to fail: what goes wrong
+    goal: float = SOLVED  # the held-out accuracy from which on the task counts as solved
 
     @property
     def family(self) -> str:
@@ -42,12 +47,13 @@ def make_recipe(
     knobs: dict[str, Any] | None = None,
     training: dict[str, Any] | None = None,
     why: Text | None = None,
+    goal: float = SOLVED,
 ) -> Recipe:
     """A recipe from options; what the task needs of the model (vocabulary, labels, head) is filled in."""
     problem = task(name, **(knobs or {}))
     own = dict(model or {})
     needed = problem.model_options(family, own.pop("head", None))
-    return Recipe(configure(family, **{**needed, **own}), problem, Training.make(**(training or {})), why)
+    return Recipe(configure(family, **{**needed, **own}), problem, Training.make(**(training or {})), why, goal)
 
 
 def recipe_from_dict(facts: dict[str, Any]) -> Recipe:

@@ -9,7 +9,7 @@ from core.tasks.addition import Addition
 from core.tasks.base import Batch, DataError, Examples, Task, Worked
 from core.tasks.brackets import Brackets
 from core.tasks.classes import SentenceClasses
-from core.tasks.copying import Copy, Reverse, Sort
+from core.tasks.copying import Copy, Reverse, RunningParity, Sort
 from core.tasks.dates import Dates
 from core.tasks.entities import Entities
 from core.tasks.induction import Induction
@@ -26,7 +26,7 @@ from core.tasks.translation import Translation
 TASKS: dict[str, type[Task]] = {
     task.name: task
     for task in [
-        Parity, Copy, Reverse, Sort, Induction, Recall, Addition, ModularAddition, Brackets,
+        Parity, RunningParity, Copy, Reverse, Sort, Induction, Recall, Addition, ModularAddition, Brackets,
         Dates, Translation, Characters, MaskedWords, Entities, SentenceClasses, Questions, NestedNames,
     ]
 }  # fmt: skip

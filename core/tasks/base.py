@@ -111,6 +111,11 @@ class Task(Options):
         """
         return None
 
+    def ended_alignment(self, source: list[int], target: list[int]) -> list[list[int]] | None:
+        """One row more: the target's end token looks at what stands behind the source (see `layouts.prompt`)."""
+        ideal = self.alignment(source, target)
+        return None if ideal is None else [*ideal, [len(source)]]
+
     # Held out or trained on
 
     def held_out(self, examples: Examples) -> Tensor:

@@ -1,8 +1,8 @@
-"""Sequence in, sequence out: copy it, reverse it, or sort it. Who looks where is known for every token."""
+"""Sequence in, sequence out: copy it, reverse it, sort it, count along. Who looks where is known for every token."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -10,7 +10,7 @@ from torch import Tensor
 from core.layers.masks import valid_mask
 from core.options import ConfigError, Text
 from core.tasks.base import EOS, Examples, Task
-from core.tasks.knobs import MAX_LEN, MIN_LEN, N_SYMBOLS, option
+from core.tasks.knobs import MAX_LEN, MIN_LEN, N_SYMBOLS, UNIQUE, option
 from core.tasks.layouts import mirror, random_rows
 
 FIRST = EOS + 1
@@ -72,9 +72,43 @@ class Reverse(Copy):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sort(Copy):
+class Distinct(Copy):
+    """A base for tasks that may ask for symbols all different."""
+
+    unique: bool = option(UNIQUE, True)
+
+    def check(self) -> None:
+        super().check()
+        if self.unique and self.max_len > self.n_symbols:
+            raise ConfigError(
+                "max_len",
+                self.max_len,
+                Text(
+                    f"{self.n_symbols} symbols cannot fill it without repeating.",
+                    f"{self.n_symbols} 个符号无法不重复地填满。",
+                ),
+                Text(
+                    f"Use at most {self.n_symbols}, or unique=False.",
+                    f"请不超过 {self.n_symbols}，或用 unique=False。",
+                ),
+            )
+
+    def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
+        examples = super().draw(n, rng, low, high)
+        if not self.unique:
+            return examples
+        lengths, width = examples.source_lengths, examples.source.shape[1]
+        order = torch.rand(n, max(self.n_symbols, width), generator=rng).argsort(1)[:, :width] % self.n_symbols
+        rows = (FIRST + order) * valid_mask(lengths, width)
+        return Examples(rows, lengths, self.answer(rows, lengths), lengths)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sort(Distinct):
     name = "sort"
     help = Text("Write the symbols down in order.", "把符号按顺序写出来。")
+
+    unique: bool = option(UNIQUE, False)
 
     def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
         last = rows.max() + 1
@@ -84,6 +118,28 @@ class Sort(Copy):
     def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
         """Equal symbols are interchangeable: any of their places is right."""
         return [[i for i, symbol in enumerate(source) if symbol == wanted] for wanted in target]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunningParity(Copy):
+    """Parity with a scratchpad: each step needs one bit of the source and the answer just written, nothing more."""
+
+    name = "running parity"
+    help = Text(
+        "After every bit: have there been evenly or oddly many ones so far?",
+        "每一位之后：到目前为止 1 的个数是偶数还是奇数？",
+    )
+
+    max_len: int = option(MAX_LEN, 20)
+    n_symbols: int = option(replace(N_SYMBOLS, low=2, high=2), 2)
+
+    @property
+    def tokens(self) -> list[str]:
+        return ["·", "<s>", "</s>", "0", "1"]
+
+    def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
+        ones = (rows == FIRST + 1).cumsum(1)
+        return (FIRST + ones % 2) * valid_mask(lengths, rows.shape[1])
 
 
 def symbol_names(n: int) -> list[str]:

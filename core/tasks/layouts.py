@@ -2,7 +2,7 @@
 
 label   source → one answer                     (batch,)
 tags    source → one answer per token           (batch, time)
-pairs   source, <s> target → target </s>        (batch, target)
+pairs   source </s>, <s> target → target </s>   (batch, target)
 stream  source <s> target → target </s>         (batch, time); the source is given, not asked
 masked  source with holes → what was there      (batch, time); and whether the second sentence follows the first
 answer  source → first and last token of a part (batch, 2)
@@ -77,7 +77,7 @@ def lay_out_tags(examples: Examples) -> Batch:
 
 
 def lay_out_pairs(examples: Examples) -> Batch:
-    source, lengths = trim(examples.source, examples.source_lengths)
+    source, lengths = prompt(examples, "pairs")
     target, target_lengths = ended(examples)
     valid = valid_mask(target_lengths, target.shape[1])
     given = torch.cat([torch.full_like(target[:, :1], BOS), target[:, :-1]], dim=1).masked_fill(~valid, PAD)
@@ -85,10 +85,10 @@ def lay_out_pairs(examples: Examples) -> Batch:
 
 
 def lay_out_stream(examples: Examples) -> Batch:
-    source, lengths = trim(examples.source, examples.source_lengths)
+    source, lengths = prompt(examples, "stream")
     target, target_lengths = ended(examples)
-    ids, total = concatenate(append(source, lengths, BOS), lengths + 1, target, target_lengths)
-    return next_tokens(ids, total, first_asked=lengths + 1)
+    ids, total = concatenate(source, lengths, target, target_lengths)
+    return next_tokens(ids, total, first_asked=lengths)
 
 
 def next_tokens(ids: Tensor, total: Tensor, first_asked: Tensor) -> Batch:
@@ -125,6 +125,16 @@ def span_parts(numbers: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """type, start, end"""
     numbers = numbers - 1
     return numbers // SPAN_PLACES**2, numbers // SPAN_PLACES % SPAN_PLACES, numbers % SPAN_PLACES
+
+
+def prompt(examples: Examples, form: str) -> tuple[Tensor, Tensor]:
+    """What a model is given before it writes, and its lengths.
+
+    An encoder reads an end token too: it is what the target's end token is to be aligned with. In a stream, the start
+    token of the target stands there.
+    """
+    source, lengths = trim(examples.source, examples.source_lengths)
+    return append(source, lengths, EOS if form == "pairs" else BOS), lengths + 1
 
 
 def ended(examples: Examples) -> tuple[Tensor, Tensor]:

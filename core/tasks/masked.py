@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
@@ -16,11 +17,15 @@ from core.tasks.grammar import Grammar, Template
 from core.tasks.knobs import number, option
 from core.tasks.layouts import lay_out_masked
 from core.tasks.lexicon import LEXICON
+from core.tasks.reader import hidden_words
 from core.tasks.sentences import Sentences
 
 MASK, CLS, SEP = len(SPECIAL), len(SPECIAL) + 1, len(SPECIAL) + 2
 FIRST_WORD = SEP + 1
+FIXED = torch.tensor([CLS, SEP])  # never asked for
+NEVER = -1e4
 KEPT, SWAPPED = 0.1, 0.1  # of the chosen tokens: left as they are, or replaced by a random word; the rest is masked
+JUDGED = 512  # held-out problems on which the best reader is tried
 MASK_SHARE = number("mask_share", 0.05, 0.6, "Share of the words that are asked for.", "被提问的词的比例。")
 
 FIRST = [
@@ -90,6 +95,26 @@ class MaskedWords(Sentences):
         """More than one word may fit a hole."""
         return None
 
+    @property
+    def ceiling(self) -> float:
+        """The best accuracy there is: more than one word may fit a hole, and whoever knows all stories by heart fills
+        in the likeliest."""
+        return _best_accuracy(self)
+
+    def guesses(self, examples: Examples) -> Tensor:
+        """(n, time, word): p(what stood there | what is seen, it is asked for), up to a factor: all that can be known."""
+        seen, same, other = examples.source, *seen_if(self.mask_share, self.vocab_size)
+        log_p = torch.full((*seen.shape, self.vocab_size), math.log(other))
+        log_p.scatter_(2, seen[..., None], math.log(same))
+        log_p[seen == MASK] = 0.0  # whatever stood there
+        log_p[torch.isin(seen, FIXED)] = NEVER
+        log_p[..., FIXED] = torch.where(seen[..., None] == FIXED, 0.0, NEVER)
+        found = hidden_words(self.grammar, "en", examples.source_lengths, log_p)
+        # A word that is asked for though it is there to be seen is less often the right one than words are otherwise.
+        asked_same, asked_other = seen_if(1.0, self.vocab_size)
+        weight = torch.full_like(found, asked_other / other).scatter_(2, seen[..., None], asked_same / same)
+        return found * torch.where((seen == MASK)[..., None], 1.0, weight)
+
     def read(self, text: str) -> list[int]:
         """One or two sentences; [CLS] and [SEP] are added where they are missing."""
         ids = super().read(text)
@@ -118,6 +143,19 @@ def mask(
     swapped = torch.randint(FIRST_WORD, vocab_size, (n, time), generator=rng)
     source = torch.where(fate < KEPT + SWAPPED, torch.where(fate < KEPT, words, swapped), MASK)
     return torch.where(chosen, source, words), words * chosen
+
+
+def seen_if(share: float, vocab_size: int) -> tuple[float, float]:
+    """p(a word is seen | it is the right one), p(… | it is another), where a share of the words is asked for."""
+    by_chance = share * SWAPPED / (vocab_size - FIRST_WORD)
+    return 1 - share + share * KEPT + by_chance, by_chance
+
+
+@lru_cache(maxsize=8)
+def _best_accuracy(task: MaskedWords) -> float:
+    examples = task.evaluation(JUDGED)
+    guesses = task.guesses(examples)[examples.target > 0]  # (asked, word)
+    return float((guesses.amax(1) / guesses.sum(1)).mean())
 
 
 def original(examples: Examples) -> Tensor:

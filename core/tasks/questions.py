@@ -1,4 +1,4 @@
-"""A question, then a few facts: which words answer it? Others did similar things elsewhere; one has to match names."""
+"""A question, then a few facts: which words answer it? Others did the like elsewhere, so names have to be matched."""
 
 from __future__ import annotations
 
@@ -39,21 +39,27 @@ QUESTIONS = [
         "when": "when was the {thingK.en} in the {placeK.en} ?",
     },
 ]
+UNTOLD = ((), ("where",), ("when",), ("where", "when"))
 
 
 @lru_cache(maxsize=4)
 def quiz(n_facts: int) -> Grammar:
+    """All facts of a problem say the same things about others: what is asked for does not tell which one is meant.
+
+    Place and day may be left out, so that there are short problems to begin with.
+    """
     templates = []
-    for kinds in product(range(len(FACTS)), repeat=n_facts):
-        for asked in range(n_facts):
-            for part, question in QUESTIONS[kinds[asked]].items():
-                facts = [fact(kind, i, part if i == asked else None) for i, kind in enumerate(kinds)]
+    for (parts, questions), untold in product(zip(FACTS, QUESTIONS, strict=True), UNTOLD):
+        told = {part: words for part, words in parts.items() if part not in untold}
+        for (part, question), asked in product(questions.items(), range(n_facts)):
+            if part in told and not ("where" in untold and "{placeK.en}" in question):
+                facts = [fact(told, i, part if i == asked else None) for i in range(n_facts)]
                 templates.append(Template({"en": " ".join([number(question, asked), "[SEP]", *facts])}))
     return Grammar(LEXICON, templates, (*SPECIAL, "[SEP]"))
 
 
-def fact(kind: int, i: int, asked: str | None) -> str:
-    parts = [f"[ANS {words} ]" if part == asked else words for part, words in FACTS[kind].items()]
+def fact(told: dict[str, str], i: int, asked: str | None) -> str:
+    parts = [f"[ANS {words} ]" if part == asked else words for part, words in told.items()]
     return number(" ".join([*parts, "."]), i)
 
 

@@ -1,38 +1,31 @@
-"""How fast the recipes solve their tasks, over seeds: `python -m tests.bench.learn [family/task[/variant] …]`."""
+"""How fast the recipes solve their tasks, over five seeds: `python -m tests.bench.learn [--only family/task …]`.
+
+Every row is kept as soon as it is measured, under a key of its recipe, and measured again only when the recipe changes:
+stop at any time, go on later. Each time docs/learning.md is written anew from all the rows that are known.
+"""
 
 from __future__ import annotations
 
 import argparse
-import statistics
+import hashlib
+import json
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import torch
 
 from core.allocator import keep_freed_memory
-from core.options import ConfigError
 from core.recipes import RECIPES, Recipe, recipe
-from core.run import Run
+from core.run import Run, key_of
 from core.training import Diverged
+from tests.bench.learn_table import in_print, page
 
-SOLVED = 0.99  # of held-out answers
 EVERY, CHEAP, SURE = 5, 64, 512  # look every so many steps, at few problems; then make sure with many
-PROMISING = 0.9  # training accuracy from which on it is worth looking
-FIRST_MEASURED = {  # steps until solved, median or range (and seeds solved, where counted), of the first experiments
-    "rnn/parity": "105 (5/5)",
-    "gru/parity": "35 (5/5)",
-    "lstm/parity": "35 (5/5)",
-    "transformer/copy": "30–40 (5/5)",
-    "transformer/copy/learned": "50–70 (5/5)",
-    "transformer/copy/sinusoidal": "290–430 (5/5)",
-    "gpt/copy": "40–50 (5/5)",
-    "seq2seq/copy": "380–580 (3/3)",
-    "seq2seq/copy/no-attention": "480–720 (2/3)",
-    "transformer/reverse": "40–50",
-    "seq2seq/reverse": "260",
-    "gpt/induction": "180–190 (5/5)",
-}
+PROMISING = 0.9  # of the goal, in training, from which on it is worth looking
+SEEDS = 5
+KEPT, PAGE = Path(".learning"), Path("docs/learning.md")
 
 
 @dataclass(frozen=True)
@@ -42,68 +35,73 @@ class Learnt:
     step: int | None
     seconds: float  # CPU time of training alone, until solved or to the end
     final: float  # held-out accuracy at the end
-
-    @property
-    def solved(self) -> bool:
-        return self.final >= SOLVED
+    solved: bool  # at the end too
 
 
 def learn(chosen: Recipe, seed: int) -> Learnt:
     run = Run(chosen, seed)
+    hopeful = chosen.why is None
     solved_at, solved_after, spent, start = None, None, 0.0, time.process_time()
     try:
         for step in run.train():
-            if solved_at is None and step.index % EVERY == 0 and step.accuracy >= PROMISING:
+            promising = hopeful and step.index % EVERY == 0 and step.accuracy >= PROMISING * chosen.goal
+            if promising and solved_at is None:
                 spent += time.process_time() - start
-                if all(run.evaluate(n).accuracy >= SOLVED for n in (CHEAP, SURE)):
+                if all(run.evaluate(n).accuracy >= chosen.goal for n in (CHEAP, SURE)):
                     solved_at, solved_after = step.index, spent
                 start = time.process_time()
     except Diverged:
         pass
     spent += time.process_time() - start
-    return Learnt(solved_at, spent if solved_after is None else solved_after, run.evaluate(SURE).accuracy)
+    final = run.evaluate(SURE).accuracy
+    return Learnt(solved_at, spent if solved_after is None else solved_after, final, final >= chosen.goal)
 
 
-def row(name: str, runs: list[Learnt]) -> str:
-    steps = sorted(run.step for run in runs if run.step is not None)
-    middle = f"{statistics.median(steps):.0f} ({steps[0]}–{steps[-1]})" if steps else "–"
-    seconds = statistics.median(run.seconds for run in runs)
-    worst = min(run.final for run in runs)
-    first = FIRST_MEASURED.get(name, "")
-    share = f"{sum(run.solved for run in runs)}/{len(runs)}"
-    return f"{name:<36} {share:>6}  {middle:<20} {seconds:>7.1f}  {worst:>7.1%}  {first}"
-
-
-def chosen_names(wanted: list[str]) -> list[str]:
-    """`family/task[/variant]` of all recipes that start with one of those wanted; all but the meant failures if none."""
+def all_names(only: list[str]) -> list[str]:
+    """`family/task[/variant]` of the recipes that begin with one of those asked for; all, if none is."""
     names = []
     for (family, task), variants in RECIPES.items():
-        for variant, parts in variants.items():
-            name = f"{family}/{task}" + ("" if variant == "default" else f"/{variant}")
-            asked = any(name == w or name.startswith(f"{w}/") for w in wanted)
-            if asked or not (wanted or parts.get("why")):
-                names.append(name)
+        for variant in variants:
+            full = f"{family}/{task}/{variant}"
+            if not only or any(f"{full}/".startswith(f"{wanted}/") for wanted in only):
+                names.append(full.removesuffix("/default"))
     return names
 
 
+def kept_at(chosen: Recipe) -> Path:
+    keys = [key_of(chosen, seed) for seed in range(SEEDS)]
+    return KEPT / f"{hashlib.sha256(json.dumps([chosen.goal, *keys]).encode()).hexdigest()[:24]}.json"
+
+
+def known(chosen: Recipe) -> list[Learnt] | None:
+    path = kept_at(chosen)
+    return [Learnt(**run) for run in json.loads(path.read_text("utf-8"))] if path.exists() else None
+
+
+def measure(chosen: Recipe) -> list[Learnt]:
+    runs = [learn(chosen, seed) for seed in range(SEEDS)]
+    KEPT.mkdir(exist_ok=True)
+    kept_at(chosen).write_text(json.dumps([asdict(run) for run in runs]), "utf-8")
+    return runs
+
+
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="family/task or family/task/variant; all that should learn if none")
-    parser.add_argument("--seeds", type=int, default=5)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", nargs="+", default=[], metavar="family/task[/variant]", help="all recipes if none")
+    parser.add_argument("--again", action="store_true", help="also measure what is known")
     options = parser.parse_args(arguments)
-    names = chosen_names(options.names)
+    names = all_names(options.only)
     if not names:
-        parser.error(f"no such recipe: {', '.join(options.names)}")
+        parser.error(f"no such recipe: {', '.join(options.only)}")
     keep_freed_memory()
     torch.set_num_threads(1)
-    print(f"{'recipe':<36} {'solved':>6}  {'steps to solved':<20} {'seconds':>7}  {'worst':>7}  first measured")
     for name in names:
-        try:
-            chosen = recipe(*name.split("/"))
-        except ConfigError as error:
-            print(f"{name:<36} {error}")
-            continue
-        print(row(name, [learn(chosen, seed) for seed in range(options.seeds)]), flush=True)
+        chosen = recipe(*name.split("/"))
+        runs = None if options.again else known(chosen)
+        print(in_print(name, runs or measure(chosen)), flush=True)
+    everything = {name: recipe(*name.split("/")) for name in all_names([])}
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(page({name: (chosen, known(chosen)) for name, chosen in everything.items()}), "utf-8")
     return 0
 
 

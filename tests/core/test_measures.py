@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -52,3 +53,21 @@ def test_parameters_are_counted_by_module_and_shared_ones_once():
     assert math.fsum(counts.values()) == sum(
         p.numel() for p in core.build("gpt", vocab_size=50, d_model=8, n_heads=2, n_layers=3, max_len=16).parameters()
     )
+
+
+def test_rollout_is_the_product_of_half_attention_half_identity():
+    rng = np.random.default_rng(0)
+    weights = rng.random((3, 2, 4, 4))  # (layer, head, time, time)
+    weights /= weights.sum(-1, keepdims=True)
+    expected = np.eye(4)
+    for layer, reached in zip(weights, measures.rollout(torch.tensor(weights)), strict=True):
+        mixed = 0.5 * (layer[0] + layer[1]) / 2 + 0.5 * np.eye(4)
+        expected = (mixed / mixed.sum(1)[:, None]) @ expected
+        np.testing.assert_allclose(reached, expected, atol=1e-12)
+        assert reached.sum(-1).tolist() == pytest.approx([1] * 4)
+
+
+def test_rollout_of_a_row_that_sees_nothing_stays_with_itself():
+    empty = torch.zeros(2, 1, 3, 3)
+    torch.testing.assert_close(measures.rollout(empty), torch.eye(3).expand(2, 3, 3))
+    torch.testing.assert_close(measures.rollout(empty.expand(5, 2, 1, 3, 3)), torch.eye(3).expand(5, 2, 3, 3))

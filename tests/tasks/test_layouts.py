@@ -35,7 +35,7 @@ def test_tags():
 
 def test_pairs():
     batch = task("copy").lay_out(sequences(), "pairs")
-    inputs = [[[5, 6, 7], [8, 9, 0]], [[1, 7, 6], [1, 9, 0]], [3, 2], [3, 2]]
+    inputs = [[[5, 6, 7, 2], [8, 9, 2, 0]], [[1, 7, 6], [1, 9, 0]], [4, 3], [3, 2]]
     check(batch, inputs, [[7, 6, 2], [9, 2, X]], [3, 2])
 
 

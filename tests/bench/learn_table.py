@@ -1,0 +1,109 @@
+"""What `learn` measured, as a line in print and as the page docs/learning.md."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from core.recipes import Recipe
+    from tests.bench.learn import Learnt
+
+FIRST_MEASURED = {  # steps until solved, median or range (and seeds solved, where counted), of the first experiments
+    "rnn/parity": "105 (5/5)",
+    "gru/parity": "35 (5/5)",
+    "lstm/parity": "35 (5/5)",
+    "transformer/running parity": "20–40 (4/5), bits and answers in turn",
+    "transformer/copy": "30–40 (5/5)",
+    "transformer/copy/learned": "50–70 (5/5)",
+    "transformer/copy/t5": "140–170 (5/5)",
+    "transformer/copy/sinusoidal": "290–430 (5/5)",
+    "transformer/copy/alibi": "410–650 (3/3)",
+    "gpt/copy": "40–50 (5/5)",
+    "gpt/copy/any-length": "– (0/2)",
+    "seq2seq/copy": "380–580 (3/3)",
+    "seq2seq/copy/luong-dot": "900–1100 (2/3)",
+    "seq2seq/copy/luong-general": "900–1100 (2/3)",
+    "seq2seq/copy/luong-concat": "900–1100 (2/3)",
+    "seq2seq/copy/no-attention": "480–720 (2/3)",
+    "transformer/reverse": "40–50",
+    "transformer/reverse/any-length": "–, 93–97 %",
+    "gpt/reverse": "60",
+    "seq2seq/reverse": "260",
+    "seq2seq/reverse/luong": "420–480",
+    "transformer/sort": "–, 98 %",
+    "gpt/induction": "180–190 (5/5)",
+}
+INTRODUCTION = """# How fast the recipes learn
+
+Written by `make bench-learn`; rows are measured again when their recipe changes. `make bench-learn ONLY="gpt/copy"`
+measures some of them.
+
+Five seeds each, one thread. *Solved*: seeds that meet the goal, 99 % of held-out answers right unless told otherwise,
+at the end of training; sequences are written without help, and every token counts. *Steps* and *seconds* (of CPU,
+training alone) until the goal is first met: median, and range over the seeds. *First measured*: steps, before anything
+was tuned. *Source*: what becomes of the variant `source`, which learns a fixed set of problems by heart.
+"""
+
+
+def share(runs: list[Learnt]) -> str:
+    return f"{sum(run.solved for run in runs)}/{len(runs)}"
+
+
+def spread(values: list[float], form: str) -> str:
+    """median (least–most)"""
+    if not values:
+        return "–"
+    middle, least, most = (format(v, form) for v in (statistics.median(values), min(values), max(values)))
+    return middle if least == most else f"{middle} ({least}–{most})"
+
+
+def steps(runs: list[Learnt]) -> str:
+    return spread([run.step for run in runs if run.step is not None], ".0f")
+
+
+def seconds(runs: list[Learnt]) -> str:
+    return format(statistics.median(run.seconds for run in runs), ".1f")
+
+
+def in_print(name: str, runs: list[Learnt]) -> str:
+    worst = min(run.final for run in runs)
+    first = FIRST_MEASURED.get(name, "")
+    return f"{name:<36} {share(runs):>5}  {steps(runs):<20} {seconds(runs):>7} s  worst {worst:>6.1%}  first {first}"
+
+
+def page(rows: dict[str, tuple[Recipe, list[Learnt] | None]]) -> str:
+    """rows: name → its recipe and its runs, None where they are not measured yet"""
+    learnt, failing = [], []
+    for name, (chosen, runs) in rows.items():
+        if chosen.why is None:
+            learnt.append([name, *_learnt(name, chosen, runs, rows)])
+        else:
+            failing.append([name, *_failing(chosen, runs)])
+    titles = ["recipe", "solved", "steps", "seconds", "worst at the end", "first measured", "source"]
+    why = "## Meant to fail\n\nAccuracy on held-out problems at the end, and the reason."
+    parts = [INTRODUCTION, _table(titles, learnt), why, _table(["recipe", "accuracy", "why"], failing)]
+    return "\n".join(part if part.endswith("\n") else part + "\n" for part in parts)
+
+
+def _learnt(name: str, chosen: Recipe, runs: list[Learnt] | None, rows: dict) -> list[str]:
+    by_heart = rows.get(f"{name}/source", (None, None))[1]
+    source = f"{share(by_heart)}, {_accuracies(by_heart)}" if by_heart else ""
+    first = FIRST_MEASURED.get(name, "")
+    if runs is None:
+        return ["not measured", "", "", "", first, source]
+    goal = "" if chosen.goal == 0.99 else f" (goal {chosen.goal:.0%})"
+    return [share(runs) + goal, steps(runs), seconds(runs), f"{min(run.final for run in runs):.1%}", first, source]
+
+
+def _failing(chosen: Recipe, runs: list[Learnt] | None) -> list[str]:
+    return ["not measured" if runs is None else _accuracies(runs), chosen.why.en]
+
+
+def _accuracies(runs: list[Learnt]) -> str:
+    return spread([run.final for run in runs], ".0%")
+
+
+def _table(titles: list[str], rows: list[list[str]]) -> str:
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
