@@ -4,7 +4,7 @@ PORT ?= 7860
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run run test test-all bench bench-learn models lint clean
+.PHONY: help setup setup-run run test test-all bench bench-learn bench-ui models screenshots space lint clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -29,12 +29,22 @@ bench: ## run the benchmarks
 	@sh .ci/make_venv.sh dev
 	@$(PY) -m tests.bench
 
-bench-learn: ## measure how fast the recipes learn (NAMES="rnn/parity gpt/copy")
+bench-learn: ## measure how fast the recipes learn, into docs/learning.md (ONLY="rnn/parity gpt/copy")
 	@sh .ci/make_venv.sh dev
-	@$(PY) -m tests.bench.learn $(NAMES)
+	@$(PY) -m tests.bench.learn $(if $(ONLY),--only $(ONLY))
 
-models: setup-run ## train the shipped model again
-	@$(PY) -m app.shipped
+models: setup-run ## train the shipped runs again (NAMES="parity-lstm")
+	@$(PY) -m app.shipped $(NAMES)
+	@$(PY) -m app.extrapolation
+
+bench-ui: setup ## measure the page in the browser
+	@$(PY) -m tests.bench.ui
+
+screenshots: setup ## take the README's pictures again
+	@$(PY) -m tests.browser.screenshots
+
+space: ## start the app as a Hugging Face Space does, and check its page
+	@python3 .ci/check_space.py
 
 lint: ## check style and formatting
 	@sh .ci/make_venv.sh dev
@@ -42,5 +52,5 @@ lint: ## check style and formatting
 	@$(PY) -m ruff format --check .
 
 clean: ## remove .venv, the fetched browser and all caches
-	rm -rf .venv .browser .browser.part .pytest_cache .ruff_cache .hypothesis .gradio
+	rm -rf .venv .space .browser .browser.part .pytest_cache .ruff_cache .hypothesis .gradio .learning
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

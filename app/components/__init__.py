@@ -1,0 +1,1 @@
+"""Parts of the page that are our own."""

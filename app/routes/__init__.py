@@ -1,0 +1,11 @@
+"""The page's own routes beside Gradio's: what is too large or too quick for an event. Requests carry all they need."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from app.routes import attention, gates, looks, positions
+
+router = APIRouter(prefix="/api")
+for part in (looks, attention, gates, positions):
+    router.include_router(part.router)

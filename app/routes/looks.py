@@ -1,0 +1,73 @@
+"""Which runs there are, and what one of them does with an input."""
+
+from __future__ import annotations
+
+import threading
+from functools import lru_cache
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from app import gallery
+from app.i18n import WORDS
+from app.looking import look
+from app.problem import Problem, held_out, typed
+from core import InputError
+
+router = APIRouter()
+AT_ONCE = threading.Semaphore(2)  # models running at the same time, in all sessions
+HELD_OUT_SHOWN = 1000
+REFUSED = "x-refused"
+
+
+class Question(BaseModel):
+    """Which run looks at which input: a typed text, or a held-out problem by its number."""
+
+    run: str = Field(max_length=80)
+    text: str | None = Field(None, max_length=20_000)
+    held_out: int | None = Field(None, ge=0, lt=HELD_OUT_SHOWN)
+
+
+def problem_of(question: Question) -> Problem:
+    run = gallery.open_run(question.run).run
+    if question.text is not None:
+        return typed(run, question.text)
+    return held_out(run, question.held_out or 0)
+
+
+@lru_cache(maxsize=64)
+def packed_look(run: str, text: str | None, index: int | None) -> bytes:
+    question = Question(run=run, text=text, held_out=index)
+    with AT_ONCE:
+        return look(gallery.open_run(run).run, problem_of(question)).pack()
+
+
+@router.get("/words/{language}")
+def words(language: str) -> dict[str, str]:
+    return WORDS.get(language, WORDS["en"])
+
+
+@router.get("/runs")
+def runs() -> list[dict[str, Any]]:
+    return gallery.listing()
+
+
+@router.get("/runs/{name}")
+def run(name: str) -> dict[str, Any]:
+    return gallery.story(name)
+
+
+@router.post("/look")
+def look_at(question: Question) -> Response:
+    data = packed_look(question.run, question.text, question.held_out)
+    return Response(data, media_type="application/octet-stream")
+
+
+def say_problem(request: Request, error: InputError) -> JSONResponse:
+    """An input nobody can read is answered with a sentence in both languages.
+
+    It is an answer like any other: a status of 4xx would put an error on the reader's console.
+    """
+    return JSONResponse({"problem": {"en": error.text("en"), "zh": error.text("zh")}}, headers={REFUSED: "yes"})

@@ -1,0 +1,27 @@
+// Questions to the server. A refusal is a sentence in both languages; it is thrown as a `Refusal`.
+
+import { unpack } from "./payload.js";
+import { inLanguage, say } from "./words.js";
+
+export class Refusal extends Error {}
+
+async function ask(path, body) {
+  let answer;
+  try {
+    answer = await fetch(`api/${path}`, body && {
+      method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
+    });
+  } catch {
+    throw new Refusal(say("offline"));
+  }
+  if (answer.headers.has("x-refused")) throw new Refusal(inLanguage((await answer.json()).problem));
+  if (!answer.ok) throw new Refusal(say("server_error", { status: answer.status }));
+  return answer;
+}
+
+export const getRuns = async () => (await ask("runs")).json();
+export const getStory = async (name) => (await ask(`runs/${encodeURIComponent(name)}`)).json();
+export const getLook = async (question) => unpack(await (await ask("look", question)).arrayBuffer());
+export const askJson = async (path, body) => (await ask(path, body)).json();
+export const askArrays = async (path, body) => unpack(await (await ask(path, body)).arrayBuffer());
+export const askText = async (path, body) => (await ask(path, body)).text();

@@ -1,0 +1,128 @@
+// BertViz's own head, model and neuron views of the tensors on this page, in a frame that can reach nothing else.
+
+import { askArrays, askText } from "./api.js";
+import { dark } from "./colour.js";
+import { axes, heads, pointOf, question, step, weights } from "./current.js";
+import { make } from "./dom.js";
+import { Figure } from "./figure.js";
+import { Latest } from "./latest.js";
+import { shown, state } from "./store.js";
+import { pngOf } from "./svg_files.js";
+import { shortened } from "./token_labels.js";
+import { language, say } from "./words.js";
+
+const MOST_LINES = 60000; // BertViz draws about 23,000 lines a second
+const MOST_SENT = 5 * MOST_LINES; // weights handed over, of which the head view draws one layer
+const LETTERS = 11; // of a token: what fits into BertViz's boxes
+
+export class BertViz {
+  constructor(parent) {
+    this.figure = new Figure(parent, { title: "BertViz", className: "bertviz", name: () => `${state.run}-${state.group}-bertviz-${state.focus}-step${step()}`, keep: {
+      png: async () => pngOf(await this.svg()), svg: () => this.svg(), csv: () => this.csv() } });
+    this.status = make("p", { class: "nothing", hidden: true });
+    this.holder = make("div", { class: "bertviz-frame" });
+    this.figure.body.append(this.status, this.holder);
+    this.pages = {};
+    this.vectors = new Latest({ ask: (body) => askArrays("vectors", body), take: (answer) => this.send(answer), refuse: (sentence) => this.say(sentence) });
+    addEventListener("message", (event) => event.source === this.frame?.contentWindow && this.hear(event.data));
+  }
+
+  async draw() {
+    const view = state.focus, [, layers, count, rows, columns] = heads().shape;
+    this.figure.title.textContent = say(`focus.${view}`);
+    this.vectors.forget();
+    const perLayer = count * rows * columns, lines = view === "neuron" ? 8 * rows * columns + (rows + 2 * columns) * 64 : perLayer;
+    if (lines > MOST_LINES) {
+      const drawn = view === "model" ? perLayer * layers : lines;
+      return this.say(say(view === "neuron" ? "bertviz_large_neuron" : "bertviz_large", { lines: drawn, most: MOST_LINES }));
+    }
+    const fit = Math.max(1, Math.min(layers, Math.floor((view === "model" ? MOST_LINES : MOST_SENT) / perLayer)));
+    const first = Math.max(0, Math.min(state.layer, layers - fit));
+    this.layers = Array.from({ length: fit }, (_, i) => first + i);
+    await this.open(view);
+    if (state.focus !== view) return;
+    if (view === "neuron") this.vectors.want({ ...question(), points: this.layers.map(pointOf) });
+    else this.send(null);
+  }
+
+  // the page of a view, loaded once; from then on it only gets messages
+  open(view) {
+    if (this.opened === view) return this.loaded;
+    this.opened = view;
+    this.say(say("bertviz_loading"));
+    this.loaded = (async () => {
+      const page = (this.pages[view] ??= await askText(`bertviz/${view}/${language}`));
+      if (this.opened !== view) return;
+      this.frame = make("iframe", { sandbox: "allow-scripts", title: say(`focus.${view}`), srcdoc: page });
+      const ready = new Promise((resolve) => { this.ready = resolve; });
+      this.holder.replaceChildren(this.frame);
+      await ready;
+    })();
+    return this.loaded;
+  }
+
+  send(vectors) {
+    const { rows, columns } = axes(), values = weights(), { layers } = this;
+    const one = {
+      name: null, attn: layers.map((layer) => nested(values.at(state.moment, layer))),
+      left_text: rows.map((token) => shortened(token, LETTERS)), right_text: columns.map((token) => shortened(token, LETTERS)),
+    };
+    const shared = { root_div_id: "drawing", display_mode: dark() ? "dark" : "light" };
+    const [, all, count] = heads().shape, within = state.layer - layers[0];
+    if (state.focus === "neuron") {
+      one.queries = nested(vectors.arrays.queries);
+      one.keys = nested(vectors.arrays.keys);
+      const ahead = shown.look.arrays[`${state.group}.allowed`];
+      this.post({ ...shared, attention: { all: one }, default_filter: "all", bidirectional: !ahead, layer: within, head: state.head });
+    } else {
+      this.post({ ...shared, attention: [one], default_filter: "0", layer: state.layer, heads: null, include_layers: layers,
+        include_heads: Array.from({ length: count }, (_, i) => i), total_heads: count });
+    }
+    const said = [say(`bertviz_caption.${state.focus}`, { step: step(), layer: state.layer, first: layers[0], last: layers.at(-1), layers: all, heads: count })];
+    if (vectors && Math.abs(vectors.scale * Math.sqrt(vectors.arrays.keys.shape.at(-1)) - 1) > 1e-6) said.push(say("bertviz_scale"));
+    if (vectors && ["alibi", "t5"].includes(shown.story.shape.position)) said.push(say("bertviz_bias"));
+    this.figure.say(said.join(" "));
+  }
+
+  post(message) {
+    this.frame.removeAttribute("data-drawn");
+    this.sent = message;
+    this.frame.contentWindow.postMessage(message, "*");
+  }
+
+  hear(data) {
+    if (data.ready) this.ready();
+    if (data.height) this.frame.style.height = `${Math.ceil(data.height)}px`;
+    if (data.svg) this.gotSvg?.(data.svg);
+    if (data.drawn) {
+      this.frame.setAttribute("data-drawn", step());
+      this.say(null);
+    }
+  }
+
+  // a sentence in place of the frame; null: the frame
+  say(sentence) {
+    this.status.hidden = sentence === null;
+    this.status.textContent = sentence ?? "";
+    this.holder.hidden = this.figure.keep.hidden = this.figure.caption.hidden = sentence !== null;
+  }
+
+  svg() {
+    return new Promise((resolve) => {
+      this.gotSvg = resolve;
+      this.frame.contentWindow.postMessage({ ask: "svg" }, "*");
+    });
+  }
+
+  csv() {
+    const { attn } = state.focus === "neuron" ? this.sent.attention.all : this.sent.attention[0], lines = ["layer,head,query,key,weight"];
+    attn.forEach((layer, l) => layer.forEach((head, h) => head.forEach((row, q) => row.forEach((weight, k) => lines.push([this.layers[l], h, q, k, weight].join(","))))));
+    return lines.join("\n") + "\n";
+  }
+}
+
+// a tensor as lists within lists, as BertViz takes them
+function nested(tensor) {
+  if (tensor.shape.length === 1) return Array.from(tensor.data, (value) => value * tensor.unit);
+  return Array.from({ length: tensor.shape[0] }, (_, i) => nested(tensor.at(i)));
+}

@@ -1,0 +1,39 @@
+// What the Attention tab shows just now: the chosen stack of heads, its axes, and the question to ask the server about it.
+
+import { shown, state } from "./store.js";
+
+const FAINT = 0.25; // maps whose largest weight is below this are coloured up to that weight
+
+export const heads = () => shown.look.heads.find(({ name }) => name === state.group);
+export const ready = () => Boolean(shown.look && state.group && heads());
+export const weights = () => shown.look.arrays[`${state.group}.weights`];
+export const headName = () => `${state.layer}.${state.head}`;
+export const step = () => shown.look.steps[state.moment];
+export const pointOf = (layer) => heads().points[layer].replace(/\.weights$/, "");
+export const isBertViz = () => ["head", "model", "neuron"].includes(state.focus);
+
+export function axes() {
+  const { queries, keys } = heads(), { axes: names } = shown.look;
+  return { rows: names[queries], columns: names[keys] };
+}
+
+export const question = () => ({ run: state.run, text: state.text, held_out: state.text === null ? state.heldOut : null, step: step() });
+
+// The strongest cell of the middle row: something to begin with.
+export function firstCell() {
+  const [, , , rows, columns] = heads().shape, row = Math.min(rows - 1, (rows + 1) >> 1), side = heads().pooled || 1;
+  const values = weights().at(state.moment, state.layer, state.head);
+  let best = 0;
+  for (let column = 0; column < columns; column += side) {
+    const value = (at) => values.value(Math.floor(row / side), Math.floor(at / side));
+    if (value(column) > value(best)) best = column;
+  }
+  return [row, best];
+}
+
+// The weight that gets the strongest colour: 1, unless all are so small that nothing could be seen.
+export function darkest({ data, unit }) {
+  let most = 0;
+  for (let i = 0; i < data.length; i++) if (data[i] > most) most = data[i];
+  return most * unit < FAINT && most > 0 ? most * unit : 1;
+}

@@ -1,0 +1,30 @@
+// What a head does on this input, from the measures that came with the look; it may be nothing in particular.
+
+import { say } from "./words.js";
+
+const ROLES = ["agreement", "induction", "previous", "own", "first"]; // the more telling first, when shares are equal
+
+export function roleOf(look, heads, moment, layer, head) {
+  let best = { name: "none", share: 0 };
+  for (const name of ROLES.filter((role) => heads.measures.includes(role))) {
+    const share = look.arrays[`${heads.name}.${name}`].value(moment, layer, head);
+    if (share > best.share) best = { name, share };
+  }
+  return best.share >= look.clear ? { ...best, clear: true } : { name: "none", share: best.share, clear: false };
+}
+
+export const roleWords = (role, head) => say(`role.${role.name}`, { head, share: role.share });
+
+// The first of the snapshots up to this one from which on the head has had the role it has now.
+export function roleSince(look, heads, moment, layer, head) {
+  const { name } = roleOf(look, heads, moment, layer, head);
+  let since = moment;
+  while (since > 0 && roleOf(look, heads, since - 1, layer, head).name === name) since--;
+  return since;
+}
+
+// As much of a role's name as fits; `fits(text)` tells.
+export function roleLabel(role, fits) {
+  const ways = [say(`role_short.${role.name}`, { share: role.share }), say(`role_only.${role.name}`)];
+  return ways.find(fits) ?? (role.clear ? role.share.toFixed(2) : "–");
+}

@@ -1,0 +1,91 @@
+// From a choice to what is shown: loads a run's story and the look at its input; the newest question wins.
+
+import { getLook, getRuns, getStory, Refusal } from "./api.js";
+import { set, show, shown, state } from "./store.js";
+
+let asked = 0;
+
+export async function begin() {
+  show({ runs: await getRuns() });
+  await chooseRun(shown.runs[0].name);
+}
+
+export async function chooseRun(name) {
+  const mine = ++asked;
+  show({ loading: true, problem: null });
+  try {
+    const story = await getStory(name);
+    const text = story.first_input || null;
+    const look = await getLook({ run: name, text, held_out: text ? null : 0 });
+    if (mine !== asked) return;
+    set({ run: name, text, heldOut: 0 });
+    shown.story = story;
+    arrive(look, story.snapshots.length - 1, story.focus);
+    show({ story });
+  } catch (error) {
+    complain(error);
+  } finally {
+    if (mine === asked) show({ loading: false });
+  }
+}
+
+// Another input for the same run; an unreadable one leaves everything as it is and says why.
+export async function chooseInput({ text = null, heldOut = 0 }) {
+  const mine = ++asked;
+  show({ loading: true, problem: null });
+  try {
+    const look = await getLook({ run: state.run, text, held_out: text === null ? heldOut : null });
+    if (mine !== asked) return;
+    set({ text, heldOut });
+    arrive(look, state.moment, {});
+  } catch (error) {
+    if (mine === asked) complain(error);
+  } finally {
+    if (mine === asked) show({ loading: false });
+  }
+}
+
+function arrive(look, moment, focus) {
+  const groups = look.heads.map(({ name }) => name), layers = look.cells.map(({ name }) => name);
+  const group = groups.includes(focus.group ?? state.group) ? focus.group ?? state.group : groups.at(-1) ?? null;
+  const cells = layers.includes(state.cells) ? state.cells : layers[0] ?? null;
+  shown.look = look;
+  set({ moment, ...within(look, group, focus), group, cells, cell: null, step: null, ...pointOf(look, cells) });
+  show({ look });
+}
+
+// layer and head that exist; at first the head with the clearest role
+function within(look, group, focus) {
+  const heads = look.heads.find(({ name }) => name === group);
+  if (!heads) return { layer: 0, head: 0 };
+  const [, layers, count] = heads.shape;
+  if (state.group === group && state.layer < layers && state.head < count && !focus.fresh) {
+    return { layer: state.layer, head: state.head };
+  }
+  return clearest(look, heads);
+}
+
+export function clearest(look, heads) {
+  const last = look.steps.length - 1, [, layers, count] = heads.shape;
+  let best = { layer: 0, head: 0, share: -1 };
+  for (const measure of ["agreement", "induction", "previous"].filter((m) => heads.measures.includes(m))) {
+    for (let layer = 0; layer < layers; layer++) {
+      for (let head = 0; head < count; head++) {
+        const share = look.arrays[`${heads.name}.${measure}`].value(last, layer, head);
+        if (share > best.share) best = { layer, head, share };
+      }
+    }
+    if (best.share >= look.clear) break;
+  }
+  return { layer: best.layer, head: best.head };
+}
+
+function pointOf(look, cells) {
+  const points = look.cells.find(({ name }) => name === cells)?.points ?? [];
+  return points.length && !points.includes(state.point) ? { point: "hidden", unit: 0 } : {};
+}
+
+function complain(error) {
+  if (!(error instanceof Refusal)) throw error;
+  show({ problem: error.message });
+}

@@ -1,0 +1,89 @@
+// What is being looked at: the run, its input, the moment; the same beside every tab.
+
+import { make } from "./dom.js";
+import { chooseInput, chooseRun } from "./session.js";
+import { on, set, shown, state } from "./store.js";
+import { inLanguage, language, say, sayInto } from "./words.js";
+
+const PAUSE_MS = 350; // after the last key, before the input is read
+
+export function mountSidebar(parent) {
+  const picker = make("select", { id: "run", "aria-label": say("run"), onchange: () => chooseRun(picker.value) });
+  const facts = make("small"), pills = make("div", { class: "pills" }), lead = make("p", { class: "lead" });
+  const box = make("textarea", { id: "input", rows: 2, "aria-label": say("input"), spellcheck: "false", maxlength: 20000 });
+  const problem = make("p", { class: "problem", role: "alert", hidden: true });
+  const tokens = make("div", { class: "tokens" });
+  const hint = make("small", { class: "hint" });
+  const answer = make("div", { class: "answer" });
+  const step = make("b", { class: "step" }), of = make("small"), moment = make("p", { class: "amber" });
+  let timer;
+  box.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => chooseInput({ text: box.value }), PAUSE_MS);
+  });
+  const another = make("button", { type: "button", class: "small", onclick: () => {
+    clearTimeout(timer);
+    chooseInput({ heldOut: (state.heldOut + 1) % 1000 });
+  } }, say("held_out_next"));
+  parent.append(
+    card(say("looking_at"), make("div", { class: "card run" }, picker, facts, pills, lead)),
+    make("details", { class: "more", open: !window.matchMedia("(max-width: 900px)").matches },
+      make("summary", {}, say("input_and_moment")),
+      card(say("input"), make("div", { class: "card" }, box, problem, hint, tokens, answer, another)),
+      card(say("moment"), make("div", { class: "card" }, step, " ", of, moment)),
+      card(say("changes"), make("div", { class: "card" }, make("small", {}, say("changes_none"))))),
+  );
+
+  on(["runs"], () => picker.replaceChildren(...shown.runs.map(({ name, title }) => make("option", { value: name }, inLanguage(title)))));
+  on(["story"], () => {
+    const story = shown.story;
+    picker.value = story.name;
+    facts.textContent = [story.family, ...shapeWords(story.shape), say("parameters", { n: story.parameters })].join(" · ");
+    const made = [say("held_out_share", { share: story.accuracy }), say("seed", { seed: story.seed })];
+    for (const [n, share] of Object.entries(story.accuracy_by_length)) made.splice(1, 0, say("at_length", { n, share }));
+    pills.replaceChildren(...made.map((text) => make("span", { class: "pill" }, text)));
+    sayInto(lead, inLanguage(story.lead));
+    hint.textContent = `${inLanguage(story.about)} ${alphabet(story.alphabet)}`;
+  });
+  on(["look"], () => {
+    if (document.activeElement !== box) box.value = shown.look.text;
+    tokens.replaceChildren(...shown.look.axes.source.map((token, i) => make("button", {
+      type: "button", class: "token", onclick: () => set({ step: i, cell: [i, state.cell?.[1] ?? i] }),
+    }, token)));
+  });
+  on(["problem"], () => {
+    problem.hidden = !shown.problem;
+    problem.textContent = shown.problem ? `${shown.problem} ${say("still")}` : "";
+    if (shown.problem && state.run) picker.value = state.run;
+  });
+  on(["loading"], () => parent.classList.toggle("loading", shown.loading));
+  on(["look", "moment", "story"], () => {
+    if (!shown.story || !shown.look) return;
+    const { snapshots, steps, moments } = shown.story, at = snapshots[state.moment];
+    step.textContent = say("step", { step: at });
+    of.textContent = say("of", { last: steps.at(-1) });
+    const just = moments.filter((m) => m.step <= at && m.step > (snapshots[state.moment - 1] ?? -1));
+    moment.textContent = just.map((m) => `◆ ${inLanguage(m.text)}`).join("\n");
+    sayAnswer(answer, shown.look.answers[state.moment], shown.look.known);
+  });
+}
+
+const card = (title, body) => make("section", {}, make("h4", {}, title), body);
+
+function shapeWords({ n_layers, n_heads, d_hidden, position }) {
+  const size = n_heads ? say("layers_heads", { layers: n_layers, heads: n_heads }) : say("layers_units", { layers: n_layers, units: d_hidden });
+  return position ? [size, position] : [size];
+}
+
+function alphabet(tokens) {
+  const some = tokens.length > 14 ? [...tokens.slice(0, 11), "…", tokens.at(-1)] : tokens;
+  return say("tokens_are", { tokens: some.join(" ") });
+}
+
+// What the model says at this moment: right ones green; wrong ones red, if the right answer could be known.
+function sayAnswer(element, { said, shares, right }, known) {
+  element.hidden = !said.length;
+  element.replaceChildren(make("small", {}, say("it_says")), " ", ...said.map((text, i) => make("span", {
+    class: `said ${right?.[i] ? "right" : right && known ? "wrong" : ""}`, title: say("sure", { share: shares[i] }),
+  }, text[language === "zh" ? 1 : 0])));
+}

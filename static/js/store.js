@@ -1,0 +1,51 @@
+// What is being looked at, as one small object that could be written into a link; views subscribe to its keys.
+
+export const state = {
+  tab: "attention",
+  run: null,
+  text: null, // typed input; null: held-out problem number `heldOut`
+  heldOut: 0,
+  moment: 0, // index of the snapshot
+  group: null, // which attention: "blocks", "decoder.cross", …
+  layer: 0,
+  head: 0,
+  cell: null, // [query, key]
+  focus: "map", // or "arcs"
+  cells: null, // which recurrent layer: "layers.0.fwd"
+  point: "hidden",
+  unit: 0,
+  step: null, // time step in a recurrent layer
+  sort: "index",
+};
+
+// What belongs to the state but is too large for a link: the run's story and the look at its input.
+export const shown = { runs: [], story: null, look: null };
+
+const listeners = [];
+
+export function on(keys, listener) {
+  listeners.push({ keys, listener });
+}
+
+export function set(changes) {
+  const changed = Object.keys(changes).filter((key) => JSON.stringify(state[key]) !== JSON.stringify(changes[key]));
+  if (!changed.length) return;
+  Object.assign(state, changes);
+  notify(changed);
+}
+
+export function show(changes) {
+  Object.assign(shown, changes);
+  notify(Object.keys(changes));
+}
+
+function notify(changed) {
+  for (const { keys, listener } of listeners) {
+    if (!keys.some((key) => changed.includes(key))) continue;
+    try {
+      listener(changed);
+    } catch (error) {
+      reportError(error); // told to the console; the other views go on
+    }
+  }
+}

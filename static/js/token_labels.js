@@ -1,0 +1,40 @@
+// Tokens as labels: any text, however long, whichever way it runs, measured once.
+
+export const LABEL = 12; // px, type size
+export const FONT = `${LABEL}px ui-monospace, Menlo, "Noto Sans Mono CJK SC", monospace`;
+const MOST_LABEL = 92; // px; longer tokens are cut with …
+const MOST_KEPT = 5000;
+
+const ruler = document.createElement("canvas").getContext("2d");
+const known = new Map();
+
+// {text, width} of a token on an axis
+export function labelOf(token) {
+  if (!known.has(token)) {
+    if (known.size > MOST_KEPT) known.clear();
+    ruler.font = FONT;
+    const text = cut(token);
+    known.set(token, { text, width: ruler.measureText(text).width });
+  }
+  return known.get(token);
+}
+
+function cut(token) {
+  const letters = [...token.slice(0, 200)]; // measuring costs by length
+  if (token.length <= 200 && ruler.measureText(token).width <= MOST_LABEL) return token;
+  let end = letters.length;
+  while (end > 1 && ruler.measureText(`${letters.slice(0, end).join("")}…`).width > MOST_LABEL) end = Math.ceil(end * 0.8) - 1;
+  return `${letters.slice(0, Math.max(1, end)).join("")}…`;
+}
+
+// at most so many letters of a token
+export function shortened(token, most) {
+  const letters = [...token.slice(0, 4 * most)];
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : token;
+}
+
+// a token inside other text: cut, and kept from turning it round when it runs from right to left
+export const isolated = (token, most = 24) => `\u2068${shortened(token, most)}\u2069`;
+
+// the same inside a sentence whose **stressed** parts are set in bold: its own stars stay stars
+export const quoted = (token) => isolated(token).replaceAll("**", "*\u2060*");

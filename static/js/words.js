@@ -1,0 +1,41 @@
+// Everything written on screen, in the reader's language; the same files serve the server.
+
+const KEY = "innerview-language";
+export const language = (localStorage.getItem(KEY) ?? navigator.language ?? "en").startsWith("zh") ? "zh" : "en";
+let words = {};
+
+export async function loadWords() {
+  words = await (await fetch(`api/words/${language}`)).json();
+}
+
+export function switchLanguage() {
+  localStorage.setItem(KEY, language === "zh" ? "en" : "zh");
+  location.reload();
+}
+
+// "{share:.0%} of {n:,}" with Python's format marks, as on the server
+export function say(key, values = {}) {
+  if (!(key in words)) throw new Error(`no words for ${key}`);
+  return words[key].replace(/\{(\w+)(?::([^}]*))?\}/g, (_, name, mark) => format(values[name], mark ?? ""));
+}
+
+export const has = (key) => key in words;
+
+export function format(value, mark) {
+  const [, comma, digits, kind] = mark.match(/^(,?)(?:\.(\d+))?([%f]?)$/) ?? [];
+  if (kind === "%") return `${(100 * value).toFixed(digits ?? 0)}${language === "zh" ? "%" : " %"}`;
+  if (kind === "f" || digits) return Number(value).toFixed(digits ?? 2);
+  return comma ? Number(value).toLocaleString("en-US") : String(value);
+}
+
+// A sentence into an element, its **stressed** parts in bold; always as text, never as markup.
+export function sayInto(element, sentence) {
+  element.replaceChildren(...sentence.split("**").map((part, i) => {
+    if (i % 2 === 0) return document.createTextNode(part);
+    const bold = document.createElement("b");
+    bold.textContent = part;
+    return bold;
+  }));
+}
+
+export const inLanguage = (text) => text[language];

@@ -1,0 +1,242 @@
+"""What the Attention tab asks the server for is what core captures, for every kind of attention there is."""
+
+import numpy as np
+import pytest
+import torch
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+import core
+from app import arithmetic, bertviz_frame, payload, shipped
+from app.i18n import WORDS
+from app.looking import GRID_SIDE, look
+from app.problem import held_out, typed
+from app.routes import looks, router
+from core import InputError, measures
+from core.recipes import make_recipe
+from core.run import Run
+from core.training.optimisers import load_parameters
+
+SMALL = {"n_layers": 2, "n_heads": 2, "d_model": 16, "d_ff": 16}
+RECURRENT = {"n_layers": 2, "d_embed": 8, "d_hidden": 12}
+KINDS = {
+    "gpt-rope": ("gpt", "induction", {**SMALL, "position": "rope"}),
+    "gpt-alibi": ("gpt", "induction", {**SMALL, "position": "alibi"}),
+    "gpt-shared-keys": ("gpt", "induction", {**SMALL, "n_heads": 4, "n_kv_heads": 2}),
+    "gpt-local": ("gpt", "induction", {**SMALL, "attention": "local", "window": 3}),
+    "bert": ("bert", "parity", SMALL),
+    "roformer": ("roformer", "parity", SMALL),
+    "transformer": ("transformer", "copy", SMALL),
+    "t5": ("t5", "copy", SMALL),
+    "bahdanau": ("seq2seq", "copy", {**RECURRENT, "attention": "bahdanau"}),
+    "bahdanau-one-way": ("seq2seq", "copy", {**RECURRENT, "attention": "bahdanau", "bidirectional": False}),
+    "luong-dot": ("seq2seq", "copy", {**RECURRENT, "attention": "luong-dot"}),
+    "luong-general": ("seq2seq", "copy", {**RECURRENT, "attention": "luong-general"}),
+    "luong-concat": ("seq2seq", "reverse", {**RECURRENT, "attention": "luong-concat"}),
+}
+
+
+def short_run(kind: str) -> Run:
+    family, task, model = KINDS[kind]
+    run = Run(make_recipe(family, task, model=model, training={"steps": 3, "lr": 0.05}))
+    list(run.train())
+    return run
+
+
+def captured(run: Run, problem, index: int):
+    """The model at a snapshot and everything on its tape."""
+    load_parameters(run.model, run.snapshots[index].weights)
+    with torch.no_grad(), core.capture(run.model.eval()) as tape:
+        run.model(*problem.batch.inputs)
+    return tape
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_step_of_a_cells_arithmetic_is_captured_and_adds_up(kind):
+    run = short_run(kind)
+    problem = held_out(run, 1)
+    for index in (0, -1):
+        tape, step = captured(run, problem, index), run.snapshots[index].step
+        points = [name.removesuffix(".weights") for name in tape.names() if name.endswith(".weights")]
+        assert points
+        for point in points:
+            weights, scores = tape[f"{point}.weights"][0], tape[f"{point}.scores"][0]
+            heads, queries, keys = weights.shape
+            for head, query, key in ((0, 0, 0), (heads - 1, queries - 1, 1), (0, queries // 2, keys - 1)):
+                cell = arithmetic.cell(run, problem, step, point, head, query, key)
+                assert cell["weight"] == pytest.approx(float(weights[head, query, key]), abs=1e-6)
+                assert cell["score"] == pytest.approx(float(scores[head, query, key]), abs=1e-5)
+                assert sum(cell["terms"]) == pytest.approx(cell["dot"], abs=1e-5)
+                assert cell["dot"] * cell["scale"] + (cell["bias"] or 0) == pytest.approx(cell["score"], abs=1e-4)
+                assert cell["exp"] / cell["sum_exp"] == pytest.approx(cell["weight"], abs=1e-5)
+                if cell["kept"] is False:
+                    assert cell["weight"] == cell["exp"] == 0
+                if cell["kind"] == "dot":
+                    groups = heads // len(tape[f"{point}.k"][0])
+                    np.testing.assert_allclose(cell["q"], tape[f"{point}.q"][0, head, query], atol=1e-5)
+                    np.testing.assert_allclose(cell["k"], tape[f"{point}.k"][0, head // groups, key], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "kind, expected",
+    [
+        ("gpt-rope", "dot"),
+        ("t5", "dot"),
+        ("luong-dot", "luong"),
+        ("luong-concat", "additive"),
+        ("bahdanau", "additive"),
+    ],
+)
+def test_each_attention_has_its_own_arithmetic(kind, expected):
+    run = short_run(kind)
+    problem = held_out(run, 0)
+    point = look(run, problem).heads[-1].points[0].removesuffix(".weights")
+    cell = arithmetic.cell(run, problem, 0, point, 0, 1, 1)
+    assert cell["kind"] == expected
+    assert cell["rotated"] == (kind == "gpt-rope")
+    assert (cell["bias"] is not None) == (kind == "t5" and point.endswith("attn"))
+
+
+def test_alibi_and_t5_show_their_bias_and_causal_models_their_mask():
+    run = short_run("gpt-alibi")
+    ahead = arithmetic.cell(run, held_out(run, 0), 0, "blocks.0.attn", 1, 2, 4)
+    behind = arithmetic.cell(run, held_out(run, 0), 0, "blocks.0.attn", 1, 4, 2)
+    assert ahead["kept"] is False and behind["kept"] is True
+    assert behind["bias"] == -2 * core.layers.positions.alibi_slopes(2)[1]
+    run = short_run("t5")
+    assert arithmetic.cell(run, held_out(run, 0), 0, "encoder.blocks.1.attn", 0, 2, 1)["bias"] is not None
+
+
+@pytest.mark.parametrize("kind", ["gpt-rope", "transformer", "luong-general"])
+def test_vectors_multiply_to_the_scores(kind):
+    run = short_run(kind)
+    problem = held_out(run, 0)
+    group = look(run, problem).heads[-1]
+    points = [point.removesuffix(".weights") for point in group.points]
+    queries, keys, scale = arithmetic.vectors(run, problem, run.snapshots[-1].step, points)
+    tape = captured(run, problem, -1)
+    for layer, point in enumerate(points):
+        scores = queries[layer] @ keys[layer].transpose(-2, -1) * scale
+        torch.testing.assert_close(scores, tape[f"{point}.scores"][0], atol=1e-4, rtol=1e-4)
+
+
+def test_vectors_are_refused_where_there_is_no_product():
+    run = short_run("bahdanau")
+    with pytest.raises(InputError, match="adds query and key"):
+        arithmetic.vectors(run, held_out(run, 0), 0, ["decoder.cross"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_measures_and_the_rollout_of_a_look_are_those_of_the_captured_weights(kind):
+    run = short_run(kind)
+    problem = held_out(run, 0)
+    header, arrays = payload.unpack(look(run, problem).pack())
+    tape = captured(run, problem, -1)
+    for group in header["heads"]:
+        name, weights = group["name"], torch.stack([tape[point][0] for point in group["points"]])
+        np.testing.assert_allclose(arrays[f"{name}.entropy"][-1], measures.entropy(weights), atol=1e-5)
+        if "agreement" in group["measures"]:
+            expected = measures.agreement(weights, problem.alignment)
+            np.testing.assert_allclose(arrays[f"{name}.agreement"][-1], expected, atol=1e-5)
+        if "previous" in group["measures"]:
+            for short, measure in (("previous", "previous_token"), ("own", "own_token"), ("first", "first_token")):
+                expected = getattr(measures, measure)(weights)
+                np.testing.assert_allclose(arrays[f"{name}.{short}"][-1], expected, atol=1e-5)
+        assert group["rollout"] == (not name.startswith("decoder"))
+        if group["rollout"]:
+            expected = measures.rollout(weights)
+            np.testing.assert_allclose(arrays[f"{name}.rollout.weights"][-1], expected, atol=1e-5)
+
+
+def test_a_shortened_memory_has_one_name_for_every_few_tokens():
+    run = Run(make_recipe("transformer", "copy", model={**SMALL, "downsample": 3}))
+    problem = held_out(run, 0)
+    header, arrays = payload.unpack(look(run, problem).pack())
+    cross = next(group for group in header["heads"] if group["name"] == "decoder.cross")
+    names = header["axes"][cross["keys"]]
+    assert " ".join(names) == " ".join(problem.source)
+    assert arrays["decoder.cross.weights"].shape[-1] == len(names) == -(-len(problem.source) // 3)
+    assert "agreement" not in cross["measures"]
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    app = FastAPI()
+    app.include_router(router)
+    app.add_exception_handler(InputError, looks.say_problem)
+    return TestClient(app)
+
+
+ASKED = {"run": "induction-gpt", "text": "q k d q k d q", "step": 0, "point": "blocks.1.attn", "head": 2}
+
+
+@pytest.mark.parametrize("index", [0, 10, -1])
+def test_one_exact_head_and_rollout_come_as_bytes(client, index):
+    run = shipped.load("induction-gpt").run
+    problem, step = typed(run, ASKED["text"]), run.snapshots[index].step
+    tape = captured(run, problem, index)
+    _, arrays = payload.unpack(client.post("/api/head", json={**ASKED, "step": step}).content)
+    np.testing.assert_allclose(arrays["weights"], tape["blocks.1.attn.weights"][0, 2], atol=1e-6)
+    np.testing.assert_array_equal(arrays["allowed"], tape["blocks.1.attn.mask"][0, 0])
+    points = ["blocks.0.attn", "blocks.1.attn"]
+    _, arrays = payload.unpack(client.post("/api/rollout", json={**ASKED, "step": step, "points": points}).content)
+    weights = torch.stack([tape[f"{point}.weights"][0] for point in points])
+    np.testing.assert_allclose(arrays["weights"], measures.rollout(weights)[-1], atol=1e-6)
+    said = client.post("/api/cell", json={**ASKED, "step": step, "query": 4, "key": 1}).json()
+    assert said == arithmetic.cell(run, problem, step, "blocks.1.attn", 2, 4, 1)
+
+
+@pytest.mark.parametrize(
+    "path, wrong",
+    [
+        ("cell", {"step": 7_777}),
+        ("cell", {"head": 4}),
+        ("cell", {"query": 99}),
+        ("cell", {"key": 6}),
+        ("cell", {"point": "blocks.9.attn"}),
+        ("cell", {"point": "*"}),
+        ("cell", {"text": "</script><img src=x onerror=alert(1)>"}),
+        ("cell", {"run": "nobody"}),
+        ("head", {"head": 4}),
+        ("head", {"point": "<b>"}),
+        ("rollout", {"points": ["blocks.0.attn", "nowhere"]}),
+        ("vectors", {"points": ["nowhere"]}),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_a_sentence_in_both_languages(client, path, wrong):
+    answer = client.post(f"/api/{path}", json={**ASKED, "query": 4, "key": 1, "points": ["blocks.0.attn"], **wrong})
+    said = answer.json()["problem"]
+    assert said["en"] and said["zh"] and said["en"] != said["zh"]
+
+
+def test_too_many_vectors_are_refused_with_a_sentence(client, monkeypatch):
+    monkeypatch.setattr(bertviz_frame, "MOST_NUMBERS", 100)
+    answer = client.post("/api/vectors", json={**ASKED, "points": ["blocks.0.attn"]})
+    assert "100" in answer.json()["problem"]["en"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("view", ["head", "model", "neuron"])
+def test_bertviz_pages_hold_its_script_and_no_data_and_may_not_connect(client, view, language):
+    page = client.get(f"/api/bertviz/{view}/{language}").text
+    assert "default-src 'none'" in page and " src=" not in page.split("<script>")[0]
+    assert "PYTHON_PARAMS;" not in page and "window.bertviz_params" in page
+    assert page.count("</script>") == 5
+    assert WORDS[language]["bertviz.none"] in page
+    assert client.get(f"/api/bertviz/elsewhere/{language}").status_code == 422
+
+
+def test_long_inputs_are_pooled_by_their_largest_and_one_head_stays_exact():
+    model = {**SMALL, "max_len": 400}
+    run = Run(make_recipe("bert", "parity", model=model, knobs={"min_len": 300, "max_len": 300}))
+    problem = held_out(run, 0)
+    header, arrays = payload.unpack(look(run, problem).pack())
+    group, sent = header["heads"][0], arrays["blocks.weights"]
+    side = group["pooled"]
+    assert side > 1 and max(sent.shape[-2:]) <= GRID_SIDE
+    weights = captured(run, problem, 0)["blocks.1.attn.weights"][0]
+    exact, _ = arithmetic.exact_head(run, problem, 0, "blocks.1.attn", 1)
+    torch.testing.assert_close(exact, weights[1])
+    tile = weights[1, 2 * side : 3 * side, 5 * side : 6 * side].max()
+    unit = 255 if sent.dtype == np.uint8 else 1
+    assert sent[0, 1, 1, 2, 5] / unit == pytest.approx(float(tile), abs=1 / 255)

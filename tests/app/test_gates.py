@@ -1,0 +1,188 @@
+"""What the Gates tab is sent is what the cells compute."""
+
+import numpy as np
+import pytest
+import torch
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from app import gallery, gates, payload, shipped
+from app.main import STATIC
+from app.problem import Problem, held_out, typed
+from app.routes import bundles, looks, router
+from app.routes import gates as routes
+from core import InputError, measures
+from core.recipes import make_recipe
+from core.run import Run
+from core.training.history import Snapshot
+from core.training.optimisers import load_parameters
+
+PARITY = "3 2 3 3 2 2 3 2 3 3 3 2"
+MADE = [
+    ("lstm", "parity", {"d_embed": 4, "d_hidden": 6, "n_layers": 2, "bidirectional": True}),
+    ("gru", "parity", {"d_embed": 4, "d_hidden": 6, "bidirectional": True}),
+    ("rnn", "parity", {"d_embed": 4, "d_hidden": 6, "n_layers": 2, "activation": "relu"}),
+    ("seq2seq", "copy", {"d_embed": 4, "d_hidden": 8, "n_layers": 2, "cell": "lstm", "attention": "bahdanau"}),
+    ("seq2seq", "copy", {"d_embed": 4, "d_hidden": 8, "cell": "gru", "attention": "luong-general"}),
+    ("seq2seq", "copy", {"d_embed": 4, "d_hidden": 8, "cell": "lstm", "attention": "none", "bidirectional": False}),
+]
+RECURRENT = [name for name in shipped.names() if shipped.by_name(name).family in ("rnn", "gru", "lstm", "seq2seq")]
+
+
+def made(family: str, task: str, model: dict) -> Run:
+    """A run at its beginning, with one more snapshot whose weights are far from it."""
+    run = Run(make_recipe(family, task, model=model), seed=3)
+    weights = {name: 4 * w for name, w in run.snapshots[0].weights.items()}
+    run.snapshots.kept.append(Snapshot(7, weights))
+    return run
+
+
+def cases() -> list:
+    shipped_runs = [pytest.param(lambda name=name: gallery.open_run(name).run, id=name) for name in RECURRENT]
+    return shipped_runs + [
+        pytest.param(lambda one=one: made(*one), id=f"{one[0]}-{'-'.join(map(str, one[2].values()))}") for one in MADE
+    ]
+
+
+def by_gate(layer: gates.Workings) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
+    names = gates.GATES[layer.kind]
+    return dict(
+        zip(names, zip(layer.read.chunk(len(names), -1), layer.kept.chunk(len(names), -1), strict=True), strict=True)
+    )
+
+
+def before(layer: gates.Workings, state: str) -> torch.Tensor:
+    """(snapshot, time, unit): the state one step earlier in the order of reading"""
+    values, first = layer.cells.points[state], layer.first[state][:, None]
+    return torch.cat([values[:, 1:], first], 1) if layer.backwards else torch.cat([first, values[:, :-1]], 1)
+
+
+@pytest.mark.parametrize("make", cases())
+def test_the_sums_and_first_states_give_every_gate_and_state(make):
+    run = make()
+    layers = gates.workings_of(run, held_out(run, 1))
+    assert layers
+    for layer in layers:
+        seen, sums = layer.cells.points, by_gate(layer)
+        squash = torch.relu if layer.activation == "relu" else torch.tanh
+        close = {"atol": 2e-5, "rtol": 1e-4}
+        for gate, (read, kept) in sums.items():
+            if gate == "candidate" and layer.kind == "gru":
+                total = (read + seen["reset"] * kept).tanh()
+            elif gate in ("candidate", "hidden"):
+                total = squash(read + kept)
+            else:
+                total = (read + kept).sigmoid()
+            torch.testing.assert_close(total, seen[gate], **close)
+        if layer.kind == "gru":
+            hidden = (1 - seen["update"]) * seen["candidate"] + seen["update"] * before(layer, "hidden")
+            torch.testing.assert_close(hidden, seen["hidden"], **close)
+        if layer.kind == "lstm":
+            cell = seen["forget"] * before(layer, "cell") + seen["input"] * seen["candidate"]
+            torch.testing.assert_close(cell, seen["cell"], **close)
+            torch.testing.assert_close(seen["output"] * seen["cell"].tanh(), seen["hidden"], **close)
+
+
+def test_measures_are_cores_own():
+    run = gallery.open_run("parity-lstm").run
+    (layer,) = gates.workings_of(run, typed(run, PARITY))
+    sent, forget = layer.arrays(), layer.cells.points["forget"]
+    for i in (0, -1):
+        torch.testing.assert_close(sent["forget.saturation"][i], measures.saturation(forget[i][None]))
+        torch.testing.assert_close(sent["half_life"][i], measures.half_life(forget[i][None]))
+        shut = (layer.cells.points["candidate"][i].abs() > 0.8).float().mean(0)
+        torch.testing.assert_close(sent["candidate.saturation"][i], shut)
+
+
+def test_the_path_lies_in_the_plane_of_the_trained_states():
+    run = gallery.open_run("parity-lstm").run
+    (layer,) = gates.workings_of(run, typed(run, PARITY))
+    sent, hidden = layer.arrays(), layer.cells.points["hidden"].double().numpy()  # (snapshot, time, unit)
+    centre = hidden[-1].mean(0)
+    _, strengths, axes = np.linalg.svd(hidden[-1] - centre, full_matrices=False)
+    for i in (0, 20, -1):
+        expected = (hidden[i] - centre) @ axes[:2].T
+        found = sent["hidden.path"][i, 1:].double().numpy()
+        np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-4)
+        share = expected.var(0) / hidden[i].var(0).sum()
+        np.testing.assert_allclose(sent["hidden.shares"][i], share, atol=1e-4)
+    np.testing.assert_allclose(sent["hidden.shares"][-1], (strengths**2 / (strengths**2).sum())[:2], atol=1e-4)
+
+
+def test_signals_are_what_the_tokens_say():
+    found = gates.signals_of(["3", "2", "3", "3"])
+    assert found["parity"] == [1, 1, 0, 1]
+    assert found["position"] == [0, 1, 2, 3]
+    assert found["token 3"] == [1, 0, 1, 1]
+    assert "parity" not in gates.signals_of(["a", "3"])
+    assert gates.signals_of(["3"]) == {}  # nothing moves
+
+
+@pytest.mark.parametrize("text", ["3", "3 2", "2 2 2 2"])
+def test_short_and_still_inputs_give_numbers(text):
+    run = gallery.open_run("parity-gru").run
+    _, arrays = payload.unpack(gates.pack_workings(run, typed(run, text), [], []))
+    assert all(np.isfinite(array).all() for array in arrays.values())
+
+
+def test_gradients_are_autograds_own_and_do_not_end_at_0():
+    run = gallery.open_run("parity-rnn").run
+    problem = typed(run, PARITY)
+    steps = [snapshot.step for snapshot in run.snapshots]
+    header, arrays = payload.unpack(routes.packed_gradients("parity-rnn", PARITY, None, "input"))
+    assert header["steps"] == steps
+    for i in (0, -1):
+        load_parameters(run.model, run.snapshots[i].weights)
+        found = measures.gradient_through_time(run.model.eval(), problem.batch)["layers.0.fwd.hidden"]
+        np.testing.assert_allclose(10 ** arrays["layers.0.fwd"][i], found, rtol=1e-3)
+    _, long = payload.unpack(routes.packed_gradients("parity-rnn", None, None, "long"))
+    log = long["layers.0.fwd"][-1]
+    assert np.isfinite(log).all() and log[0] - log[-1] < -25  # float32 would have said 0
+
+
+def test_an_open_forget_gate_lets_the_gradient_through_and_an_rnn_does_not():
+    _, arrays = payload.unpack(routes.packed_untrained())
+    reached = {name: float(line[0, 0] - line[0, -1]) for name, line in arrays.items()}  # powers of ten
+    assert reached["rnn"] < -20 and reached["lstm 3"] > -4
+    assert reached["lstm 0"] < reached["lstm 1"] < reached["lstm 3"]
+
+
+def test_peers_read_the_same_input():
+    assert routes.peers("parity-gru") == ["parity-rnn", "parity-gru", "parity-lstm"]
+    assert routes.peers("parity-rnn-fails") == ["parity-rnn-fails"]  # other symbols
+    problems: list[Problem] = [held_out(gallery.open_run(name).run, 4) for name in routes.peers("parity-gru")]
+    assert len({problem.text for problem in problems}) == 1
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    app = FastAPI()
+    app.include_router(bundles.router)
+    app.include_router(router)
+    app.add_exception_handler(InputError, looks.say_problem)
+    return TestClient(app)
+
+
+def test_routes_answer_and_refuse_with_a_sentence(client):
+    answer = client.post("/api/gates", json={"run": "parity-lstm", "text": PARITY})
+    header, arrays = payload.unpack(answer.content)
+    assert header["layers"][0]["kind"] == "lstm" and arrays["layers.0.fwd.forget.read"].shape[1:] == (12, 32)
+    for path, question in (
+        ("gates", {"run": "parity-lstm", "text": "3 x"}),
+        ("gates", {"run": "nobody"}),
+        ("gates/gradients", {"run": "copy-bahdanau", "of": "long"}),
+        ("gates/gradients", {"run": "parity-lstm", "text": ""}),
+    ):
+        problem = client.post(f"/api/{path}", json=question).json()["problem"]
+        assert problem["en"] != problem["zh"] and "Traceback" not in problem["en"]
+
+
+def test_a_run_without_recurrence_has_no_workings(client):
+    header, arrays = payload.unpack(client.post("/api/gates", json={"run": "induction-gpt", "held_out": 0}).content)
+    assert header["layers"] == [] and arrays == {}
+
+
+def test_plotly_comes_from_the_installed_package(client):
+    answer = client.get("/ours/plotly.min.js")
+    assert answer.status_code == 200 and b"Plotly" in answer.content
+    assert not (STATIC / "plotly.min.js").exists()

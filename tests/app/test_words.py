@@ -1,0 +1,27 @@
+"""Everything on screen exists in both languages, and every word the scripts ask for exists."""
+
+import re
+import string
+from pathlib import Path
+
+from app.i18n import WORDS
+
+JS = Path(__file__).resolve().parents[2] / "static/js"
+ASKED = re.compile(r'(?<![.\w])(?:say|has)\("([\w.\-]+)"')
+
+
+def blanks(text: str) -> set[tuple[str, str]]:
+    return {(name, mark) for _, name, mark, _ in string.Formatter().parse(text) if name}
+
+
+def test_both_languages_have_the_same_words_with_the_same_blanks():
+    assert WORDS["en"].keys() == WORDS["zh"].keys()
+    for key, text in WORDS["en"].items():
+        assert text.strip() and WORDS["zh"][key].strip(), key
+        assert blanks(text) == blanks(WORDS["zh"][key]), key
+        assert text.count("**") == WORDS["zh"][key].count("**"), key
+
+
+def test_every_word_the_page_asks_for_is_there():
+    asked = {key for path in JS.glob("*.js") for key in ASKED.findall(path.read_text("utf-8"))}
+    assert asked and asked <= WORDS["en"].keys(), asked - WORDS["en"].keys()

@@ -1,0 +1,201 @@
+"""`make bench-ui`: how quick the page is, in the browser, next to the same picture the usual way, in one run."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from bertviz import model_view
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from app.bertviz_frame import installed
+from tests.browser.conftest import CHROMIUM_ARGS, LIBRARIES, _chromium
+from tests.browser.driving import choose_run, open_app, shown
+
+ROOT = Path(__file__).resolve().parents[2]
+MOVES = 60
+OPENINGS = 5
+
+# One move, from the change to the frame that shows it; the number of requests it made.
+MOVE = """async ([changes, moves]) => {
+    const { set } = await import('/ours/js/store.js');
+    const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    const before = performance.getEntriesByType('resource').length;
+    const took = [];
+    for (let i = 0; i < moves; i++) {
+        const change = changes[i % changes.length];
+        await frame();
+        const began = performance.now();
+        set(change);
+        await frame();
+        took.push(performance.now() - began);
+    }
+    const late = new Promise((done) => setTimeout(done, 500));
+    await late;
+    const asked = performance.getEntriesByType('resource').slice(before).map((entry) => entry.name);
+    return { took, asked };
+}"""
+SLIDE = """async ([frames]) => {
+    const input = document.querySelector('#frame input[type=range]');
+    const took = [];
+    for (let i = 1; i <= frames; i++) {
+        const value = i % 24;
+        const began = performance.now();
+        input.value = value;
+        input.dispatchEvent(new Event('input', { bubbles: true }));
+        input.dispatchEvent(new Event('change', { bubbles: true }));
+        for (;;) {
+            const plot = document.querySelector('#plot .js-plotly-plot');
+            if (plot?.data?.[0]?.name === String(value) || performance.now() - began > 5000) break;
+            await new Promise((done) => setTimeout(done, 4));
+        }
+        await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+        took.push(performance.now() - began);
+    }
+    return took;
+}"""
+LONG_TASKS = """() => {
+    window.longTasks = [];
+    new PerformanceObserver((list) => window.longTasks.push(...list.getEntries().map((e) => e.duration)))
+        .observe({ type: 'longtask', buffered: true });
+}"""
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+@contextmanager
+def served(side: str) -> Iterator[str]:
+    port = free_port()
+    app = subprocess.Popen([sys.executable, "-m", "tests.bench.ui_app", side, str(port)], cwd=ROOT)
+    url = f"http://127.0.0.1:{port}"
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        for _ in range(600):
+            try:
+                opener.open(url, timeout=5).close()
+                break
+            except OSError:
+                if app.poll() is not None:
+                    raise SystemExit(f"The {side} side did not start.") from None
+                time.sleep(0.2)
+        yield url
+    finally:
+        app.terminate()
+        app.wait(20)
+
+
+def p95(values: list[float]) -> float:
+    return statistics.quantiles(values, n=20)[-1]
+
+
+def new_page(browser: Browser, url: str):
+    return lambda **options: browser.new_context(base_url=url, **options).new_page()
+
+
+def moves(page: Page, name: str, changes: list[dict]) -> list[float]:
+    result = page.evaluate(MOVE, [changes, MOVES])
+    asked = [address for address in result["asked"] if not address.endswith("/heartbeat")]
+    print(f"  {name:<34} p95 {p95(result['took']):6.1f} ms   requests {len(asked)}", flush=True)
+    return result["took"]
+
+
+def redraws(browser: Browser, ours: str, bare: str) -> None:
+    print("Redraw in the page (goal: p95 ≤ 50 ms, no request)")
+    page = open_app(new_page(browser, ours))
+    last = shown(page, "s.shown.look.steps.length") - 1
+    moves(page, "another head", [{"layer": i % 2, "head": i % 4} for i in range(8)])
+    moves(page, "another moment", [{"moment": i % (last + 1)} for i in range(last + 1)])
+    moves(page, "another moment, as arcs", [{"focus": "arcs", "moment": i % (last + 1)} for i in range(last + 1)])
+    choose_run(page, "parity-lstm")
+    page.locator("#tab-gates-button").click()
+    page.wait_for_timeout(1500)
+    moves(page, "another unit", [{"unit": i} for i in range(16)])
+    moves(page, "another moment, gates", [{"moment": i} for i in range(16)])
+    usual = browser.new_context(base_url=bare).new_page()
+    usual.goto("/")
+    usual.locator("#plot .js-plotly-plot .main-svg").first.wait_for(timeout=60_000)
+    took = usual.evaluate(SLIDE, [20])
+    print(f"  {'one map through gr.Plot':<34} p95 {p95(took):6.1f} ms")
+
+
+def openings(browser: Browser, ours: str, bare: str) -> None:
+    print("From an empty tab to the first picture (goal: ≤ 1.5 × a bare Gradio page with one plot)")
+    sides = {"ours": (ours, ".one-head .caption b"), "bare": (bare, "#plot .js-plotly-plot .main-svg")}
+    took: dict[str, list[float]] = {side: [] for side in sides}
+    for _ in range(OPENINGS):
+        for side, (url, picture) in sides.items():
+            context = browser.new_context()
+            page = context.new_page()
+            began = time.perf_counter()
+            page.goto(url, wait_until="commit")
+            page.locator(picture).first.wait_for(timeout=60_000)
+            took[side].append(time.perf_counter() - began)
+            context.close()
+    medians = {side: statistics.median(times) for side, times in took.items()}
+    print(f"  ours {medians['ours']:.2f} s, bare {medians['bare']:.2f} s: {medians['ours'] / medians['bare']:.2f}")
+
+
+def wide(browser: Browser, ours: str) -> None:
+    print("12 × 12 heads, 64 tokens (goal: the grid in ≤ 1/20 of BertViz's model view)")
+    page = open_app(new_page(browser, ours))
+    page.evaluate(LONG_TASKS)
+    began = time.perf_counter()
+    choose_run(page, "wide-64")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    grid = time.perf_counter() - began
+    model_view = bertviz_model_view(browser)
+    print(
+        f"  grid, from the click, server included {grid:.2f} s; BertViz {model_view:.2f} s: 1/{model_view / grid:.0f}"
+    )
+    print("12 × 12 heads, 512 tokens (goal: no freeze over 1 s)")
+    page.evaluate("() => { window.longTasks.length = 0 }")
+    choose_run(page, "wide-512")
+    page.wait_for_timeout(1500)
+    print(f"  longest freeze {max(page.evaluate('() => window.longTasks'), default=0):.0f} ms")
+
+
+def bertviz_model_view(browser: Browser) -> float:
+    """BertViz's own model view of as many maps, its scripts at hand instead of fetched."""
+    weights = torch.rand(12, 1, 12, 64, 64).softmax(-1)
+    html = model_view(list(weights), [str(i) for i in range(64)], html_action="return").data
+    jquery = installed("XStatic-jQuery", "xstatic/pkg/jquery/data/jquery.min.js")
+    d3 = installed("mpld3", "mpld3/js/d3.v5.min.js")
+    loader = "const require = { config() {} }, requirejs = (names, draw) => draw(jQuery, d3);"
+    scripts = "".join(f"<script>{script}</script>" for script in (jquery, d3, loader))
+    page = browser.new_context().new_page()
+    began = time.perf_counter()
+    page.set_content(
+        scripts + re.sub(r'<script src="[^"]*"></script>', "", html), wait_until="commit", timeout=300_000
+    )
+    page.wait_for_function("document.querySelectorAll('#vis svg *, svg *').length > 10000", timeout=300_000)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    if LIBRARIES.exists():
+        os.environ["LD_LIBRARY_PATH"] = os.pathsep.join([str(LIBRARIES), os.environ.get("LD_LIBRARY_PATH", "")])
+    with served("ours") as ours, served("bare") as bare, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=_chromium(), args=CHROMIUM_ARGS)
+        redraws(browser, ours, bare)
+        openings(browser, ours, bare)
+        wide(browser, ours)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

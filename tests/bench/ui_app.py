@@ -1,0 +1,75 @@
+"""The two sides of `make bench-ui`: our app with two wide models in it, and a bare Gradio page with one plot.
+
+`python -m tests.bench.ui_app ours|bare PORT`
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+
+import gradio as gr
+import numpy as np
+import plotly.graph_objects as go
+import torch
+import uvicorn
+from fastapi import FastAPI
+
+from app.gallery import Offer, offer
+from app.main import make_app
+from app.shipped import Opened
+from core.options import Text
+from core.recipes import make_recipe
+from core.run import Run
+
+WIDE = {"n_layers": 12, "n_heads": 12, "d_model": 48, "d_ff": 48}
+FRAMES, HEADS, SIDE = 24, 8, 16  # of the picture that both sides show
+
+
+def offer_wide(name: str, tokens: int) -> None:
+    """12 × 12 heads looking at so many tokens; two steps of training, for the timeline to have something."""
+    recipe = make_recipe(
+        "bert",
+        "parity",
+        model=WIDE,
+        knobs={"min_len": tokens, "max_len": tokens},
+        training={"steps": 2, "batch_size": 2},
+    )
+    run = Run(recipe)
+    for _ in run.train():
+        pass
+    run.snapshots.kept = run.snapshots.kept[-1:]
+    facts = {"recipe": recipe.to_dict(), "seed": 0, "accuracy": 0.5, "accuracy_by_length": {}}
+    title = Text(f"12 × 12 heads, {tokens} tokens", f"12 × 12 头，{tokens} 个符号")
+    offer(Offer(name, title, title, opened=Opened(name, run, [], facts)))
+
+
+def bare_page() -> gr.Blocks:
+    maps = np.random.default_rng(0).dirichlet(np.ones(SIDE), (FRAMES, HEADS, SIDE)).astype(np.float32)
+
+    def draw(frame: float) -> go.Figure:
+        return go.Figure(go.Heatmap(z=maps[int(frame), 0], name=str(int(frame)))).update_layout(height=500)
+
+    with gr.Blocks() as page:
+        slider = gr.Slider(0, FRAMES - 1, 0, step=1, elem_id="frame")
+        plot = gr.Plot(draw(0), elem_id="plot")
+        slider.change(draw, slider, plot, show_progress="hidden", trigger_mode="always_last")
+    return page
+
+
+def main() -> None:
+    side, port = sys.argv[1], int(sys.argv[2])
+    torch.set_num_threads(1)
+    if side == "ours":
+        offer_wide("wide-64", 64)
+        offer_wide("wide-512", 512)
+        app = make_app()
+    else:
+        app = gr.mount_gradio_app(FastAPI(), bare_page(), path="/")
+    uvicorn.run(app, port=port, log_level="warning")
+
+
+if __name__ == "__main__":
+    main()

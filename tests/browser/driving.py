@@ -1,0 +1,33 @@
+"""How the tests and the camera use the page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+
+def open_app(new_page: Callable[..., Page], size=(1440, 900), theme="light", locale="en-US") -> Page:
+    page = new_page(viewport={"width": size[0], "height": size[1]}, locale=locale)
+    page.goto(f"/?__theme={theme}")
+    expect(page.locator(".one-head .caption b").first).to_be_visible(timeout=40_000)
+    return page
+
+
+def shown(page: Page, expression: str) -> Any:
+    """A value of the page's own state: `s.state.moment`, `s.shown.look.steps` …"""
+    return page.evaluate(f"import('/ours/js/store.js').then((s) => {expression})")
+
+
+def wait_until(page: Page, expression: str, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not shown(page, expression):
+        assert time.monotonic() < deadline, f"never became true: {expression}"
+        page.wait_for_timeout(50)
+
+
+def choose_run(page: Page, name: str) -> None:
+    page.locator("#run").select_option(name)
+    wait_until(page, f"s.state.run === '{name}' && s.shown.story.name === '{name}'")

@@ -1,0 +1,81 @@
+"""An app that offers one more run: 12 layers × 12 heads over 512 tokens, untrained: `python -m tests.browser.long_app PORT`.
+
+Its tokens are of every kind a person might type, so that nothing on the page takes them for anything but text.
+"""
+
+import sys
+
+import torch
+import uvicorn
+
+from app.gallery import Offer, offer
+from app.main import make_app
+from app.shipped import Opened
+from core.options import Text
+from core.recipes import make_recipe
+from core.run import Run
+from core.training.history import Snapshot
+from core.training.loop import Step
+
+NAME, TOKENS, LAYERS, HEADS = "long-bert", 512, 12, 12
+ODD_NAME = "odd-gpt"
+ODD_TOKENS = [
+    "</script><img src=x onerror=alert(1)>",
+    "<b>bold</b>",
+    "w" * 10_000,
+    "🙂👩‍👩‍👧",
+    "中文符号",
+    "שלום עולם",
+    "**stars**",
+    '"quoted", with commas',
+    "{braces}",
+    "\u202eturned",
+]
+
+
+def long_run() -> Run:
+    """Two snapshots: as initialised, and with sharper attention, so that the moment shows."""
+    model = {"n_layers": LAYERS, "n_heads": HEADS, "d_model": 48, "d_ff": 48, "max_len": TOKENS + 2}
+    run = Run(make_recipe("bert", "parity", model=model, knobs={"min_len": TOKENS, "max_len": TOKENS}))
+    return _sharpened(run, 100)
+
+
+def odd_run() -> Run:
+    model = {"n_layers": 2, "n_heads": 3, "d_model": 24, "d_ff": 24}
+    return _sharpened(
+        Run(make_recipe("gpt", "induction", model=model, knobs={"n_symbols": len(ODD_TOKENS), "max_len": 10})), 50
+    )
+
+
+def _sharpened(run: Run, step: int) -> Run:
+    with torch.no_grad():
+        for name, parameter in run.model.named_parameters():
+            if ".q_proj." in name or ".k_proj." in name:
+                parameter.mul_(8)
+    run.snapshots.kept.append(Snapshot.of(step, run.model))
+    run.steps = [Step(index=i, loss=0.7, accuracy=0.5, lr=1e-3, grad_norm=1.0, tokens=1) for i in (1, step)]
+    return run
+
+
+def put_on_offer() -> None:
+    """From here on this process offers the two runs besides those that are shipped."""
+    for name, run in ((NAME, long_run()), (ODD_NAME, odd_run())):
+        facts = {"recipe": run.recipe.to_dict(), "seed": run.seed, "accuracy": 0.5, "accuracy_by_length": {}}
+        offer(Offer(name, Text(name, name), Text("**untrained**", "**未训练**"), opened=Opened(name, run, [], facts)))
+    task = type(odd_run().task)
+    show = task.show
+    task.show = lambda self, ids: odd_tokens(ids) if self.n_symbols == len(ODD_TOKENS) else show(self, ids)
+
+
+def odd_tokens(ids: list[int]) -> list[str]:
+    return [ODD_TOKENS[i % len(ODD_TOKENS)] for i in ids]
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    put_on_offer()
+    uvicorn.run(make_app(), port=int(sys.argv[1]), log_level="warning")
+
+
+if __name__ == "__main__":
+    main()

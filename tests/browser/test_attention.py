@@ -1,0 +1,301 @@
+"""The Attention tab: its numbers are core's, at every moment; any token stays text; 512 tokens × 144 heads stay usable."""
+
+import csv
+import io
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Frame, Page, expect
+
+import core
+from app import arithmetic, shipped
+from app.i18n import WORDS
+from app.looking import look
+from app.problem import held_out, typed
+from core import measures
+from tests.browser import long_app
+from tests.browser.driving import choose_run, open_app, shown
+
+ROOT = Path(__file__).resolve().parents[2]
+FIRST = shipped.SHIPPED[0]
+
+
+@pytest.fixture(scope="module")
+def app_url() -> Iterator[str]:
+    """An app that also offers a long and an odd run."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port = sock.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    app = subprocess.Popen(
+        [sys.executable, "-m", "tests.browser.long_app", str(port)], cwd=ROOT, start_new_session=True
+    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        for _ in range(600):
+            assert app.poll() is None, "the app ended"
+            try:
+                opener.open(url, timeout=5)
+                break
+            except OSError:
+                time.sleep(0.3)
+        yield url
+    finally:
+        os.killpg(app.pid, signal.SIGTERM)
+        app.wait(20)
+
+
+@pytest.fixture(scope="module")
+def seen():
+    run = shipped.load(FIRST.name).run
+    return run, typed(run, FIRST.first_input), look(run, typed(run, FIRST.first_input))
+
+
+def move(page: Page, **changes) -> None:
+    page.evaluate("(changes) => import('/ours/js/store.js').then((s) => s.set(changes))", changes)
+
+
+def saved(page: Page, figure: str, kind: str = "CSV") -> str:
+    with page.expect_download() as download:
+        page.locator(figure).get_by_role("button", name=kind, exact=True).click()
+    return Path(download.value.path()).read_text("utf-8")
+
+
+def numbers(text: str) -> np.ndarray:
+    return np.array([[float(value) for value in row[1:]] for row in list(csv.reader(io.StringIO(text)))[1:]])
+
+
+def view(page: Page, way: str) -> None:
+    page.locator(f"[data-value={way}]").click()
+
+
+def arithmetic_shown(page: Page, step: int) -> dict[str, str]:
+    expect(page.locator(".arithmetic .figure-tools small")).to_contain_text(f"step {step}")
+    expect(page.locator(".figure.arithmetic")).not_to_have_class(re.compile("waiting"))
+    return page.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('.sum dd')].map((d) => [d.dataset.part, d.dataset.value]))"
+    )
+
+
+def test_map_caption_and_report_show_what_core_computes_at_every_moment(new_page, seen):
+    looked = seen[2]
+    page = open_app(new_page)
+    heads, last = looked.heads[0], len(looked.steps) - 1
+    for moment, layer, head in ((last, 1, 0), (last // 2, 0, 2), (0, 1, 3)):
+        move(page, moment=moment, layer=layer, head=head)
+        expect(page.locator(".one-head h3")).to_have_text(f"Head {layer}.{head}")
+        np.testing.assert_allclose(numbers(saved(page, ".one-head")), heads.weights[moment, layer, head], atol=1e-6)
+        told = {n: float(v[moment, layer, head]) for n, v in heads.measures.items()}
+        for name, value in told.items():
+            shown_value = page.locator(f".report [data-measure={name}]")
+            assert float(shown_value.get_attribute("data-value")) == pytest.approx(value, abs=1e-6)
+            expect(shown_value).to_have_text(f"{value:.2f}")
+        role = max(set(told) - {"entropy", "distance"}, key=told.get)
+        digits = 0 if told[role] >= 0.4 else 1
+        expect(page.locator(".one-head .caption")).to_contain_text(f"{100 * told[role]:.{digits}f} %")
+        expect(page.locator(".report .caption")).to_contain_text(
+            "no clear role" if told[role] < 0.4 else "since step"
+        )
+    curves = numbers(saved(page, ".report"))
+    expected = np.stack([values[:, 1, 3] for values in heads.measures.values()], 1)
+    np.testing.assert_allclose(curves, expected, atol=1e-6)
+
+
+def test_a_clicked_cell_shows_its_arithmetic_and_keeps_it_in_step(new_page, seen):
+    run, problem, looked = seen
+    page = open_app(new_page)
+    assert arithmetic_shown(page, looked.steps[-1])["weight"], "a cell is chosen from the start"
+    canvas = page.locator(".one-head canvas.heatmap")
+    box = canvas.bounding_box()
+    canvas.hover(position={"x": box["width"] * 0.2, "y": box["height"] * 0.7})
+    canvas.click(position={"x": box["width"] * 0.2, "y": box["height"] * 0.7})
+    query, key = shown(page, "s.state.cell")
+    chosen = shown(page, "[s.state.layer, s.state.head]")
+    weight = looked.heads[0].weights[-1, *chosen, query, key]
+    expect(page.locator(".one-head .tip")).to_contain_text(f"{weight:.4f}")
+    for moment, layer, head in ((len(looked.steps) - 1, *chosen), (5, *chosen), (9, 0, 1)):
+        move(page, moment=moment, layer=layer, head=head)
+        step = looked.steps[moment]
+        expect(page.locator(".arithmetic .figure-tools small")).to_contain_text(f"Head {layer}.{head}")
+        parts = arithmetic_shown(page, step)
+        cell = arithmetic.cell(run, problem, step, f"blocks.{layer}.attn", head, query, key)
+        for part, value in (("dot", cell["dot"]), ("scaled", cell["dot"] * cell["scale"]), ("score", cell["score"])):
+            assert float(parts[part]) == pytest.approx(value, abs=1e-4)
+        assert float(parts["weight"]) == pytest.approx(cell["weight"], abs=1e-6)
+        assert [float(x) for x in parts["exp"].split(" / ")] == pytest.approx(
+            [cell["exp"], cell["sum_exp"]], rel=1e-4
+        )
+        assert page.locator(".terms rect").count() == len(cell["terms"])
+        assert shown(page, "s.state.cell") == [query, key], "the choice survives another head and another moment"
+
+
+def test_pointing_at_a_token_shows_its_row_and_column_in_map_and_sidebar(new_page, seen):
+    page = open_app(new_page)
+    weights = seen[2].heads[0].weights[-1, *shown(page, "[s.state.layer, s.state.head]")]
+    page.locator(".view-sidebar .token").nth(10).hover()
+    tip = page.locator(".one-head .tip")
+    expect(tip).to_contain_text(f"({int(weights[10].argmax())}): {weights[10].max():.4f}")
+    expect(tip).to_contain_text(f"({int(weights[:, 10].argmax())}): {weights[:, 10].max():.4f}")
+    page.locator(".one-head canvas.heatmap").focus()
+    page.keyboard.press("ArrowDown")
+    assert page.locator(".view-sidebar .token.hot").count() >= 1
+
+
+def test_rollout_is_cores_and_says_where_there_is_none(new_page, seen):
+    page = open_app(new_page)
+    view(page, "rollout")
+    for moment, layer in ((len(seen[2].steps) - 1, 1), (4, 0)):
+        move(page, moment=moment, layer=layer)
+        expect(page.locator(".one-head h3")).to_contain_text(str(layer))
+        expected = measures.rollout(seen[2].heads[0].weights[moment])[layer]
+        np.testing.assert_allclose(numbers(saved(page, ".one-head")), expected, atol=1e-6)
+    choose_run(page, "copy-transformer")
+    expect(page.locator(".one-head .nothing")).to_have_text(WORDS["en"]["rollout_none"])
+
+
+def frame_drawn(page: Page, step: int) -> Frame:
+    expect(page.locator(f"iframe[data-drawn='{step}']")).to_be_visible(timeout=30_000)
+    return page.frames[-1]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_bertviz_draws_our_tensors_and_follows_the_moment(new_page, seen, theme):
+    run, problem, looked = seen
+    page = open_app(new_page, theme=theme)
+    layer, weights = shown(page, "s.state.layer"), looked.heads[0].weights
+    view(page, "head")
+    for moment in (len(looked.steps) - 1, 6):
+        move(page, moment=moment)
+        frame = frame_drawn(page, looked.steps[moment])
+        lines = frame.evaluate(
+            "[...document.querySelectorAll('#attention line')].map((l) => +l.getAttribute('stroke-opacity'))"
+        )
+        np.testing.assert_allclose(lines, weights[moment, layer].flatten() / weights.shape[2], atol=1e-5)
+    ground, ink = frame.evaluate(
+        "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector('svg text')).fill]"
+    )
+    assert abs(brightness(ground) - brightness(ink)) > 150, (ground, ink)
+    view(page, "model")
+    frame = frame_drawn(page, looked.steps[6])
+    lines = frame.evaluate(
+        "[...document.querySelectorAll('#vis svg > g line')].map((l) => +l.getAttribute('stroke-opacity'))"
+    )
+    np.testing.assert_allclose(lines, weights[6].flatten(), atol=1e-5)
+    view(page, "neuron")
+    frame = frame_drawn(page, looked.steps[6])
+    queries, _, _ = arithmetic.vectors(run, problem, looked.steps[6], [f"blocks.{layer}.attn"])
+    drawn = frame.evaluate(
+        "[...document.querySelectorAll('#expanded #queries .element')].map((e) => +e.dataset.value)"
+    )
+    np.testing.assert_allclose(drawn, queries[0, shown(page, "s.state.head")].flatten(), atol=1e-5)
+    assert "<svg" in saved(page, ".bertviz", "SVG")
+    expect(page.locator("iframe")).to_have_attribute("sandbox", "allow-scripts")
+
+
+def brightness(colour: str) -> float:
+    return sum(float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3]) / 3
+
+
+def test_any_token_stays_text_everywhere(new_page):
+    page = open_app(new_page)
+    page.on("dialog", lambda dialog: pytest.fail(f"a token opened a dialog: {dialog.message}"))
+    choose_run(page, long_app.ODD_NAME)
+    tokens = shown(page, "s.shown.look.axes.source")
+    assert "</script><img src=x onerror=alert(1)>" in tokens and "w" * 10_000 in tokens
+    page.locator(".one-head canvas.heatmap").focus()
+    for _ in range(len(tokens)):
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.locator(".sum dd.query")).to_contain_text(tokens[shown(page, "s.state.cell[0]")][:12])
+    move(page, cell=[tokens.index("**stars**"), 0])
+    expect(page.locator(".cell-caption")).to_contain_text("*\u2060*stars*\u2060*")
+    for way in ("arcs", "rollout", "head", "model", "neuron"):
+        view(page, way)
+        if way in ("head", "model", "neuron"):
+            frame = frame_drawn(page, shown(page, "s.shown.look.steps[s.state.moment]"))
+            assert frame.evaluate("document.querySelectorAll('img, b').length") == 0
+            if way != "model":  # which names tokens only of a head that is clicked
+                assert "</script><…" in frame.evaluate("document.querySelector('#vis').textContent")
+        assert page.locator(".view img").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    view(page, "map")
+    assert [row[0] for row in csv.reader(io.StringIO(saved(page, ".one-head")))][1:] == tokens
+
+
+def test_512_tokens_by_144_heads_are_pooled_at_first_and_exact_on_the_way(new_page):
+    page = open_app(new_page)
+    choose_run(page, long_app.NAME)
+    run = long_app.long_run()
+    problem = held_out(run, 0)
+    with torch.no_grad(), core.capture(run.model.eval(), "blocks.4.attn.weights") as tape:
+        run.model(*problem.batch.inputs)
+    move(page, layer=4, head=7)
+    expect(page.locator(".grid .caption")).to_contain_text("4 × 4 of the 512 tokens")
+    wait_until_exact(page)
+    shown_weights = numbers(saved(page, ".one-head"))
+    assert shown_weights.shape == (512, 512)
+    np.testing.assert_allclose(
+        shown_weights, tape["blocks.4.attn.weights"][0, 7], atol=1e-4
+    )  # kept in half precision
+    canvas = page.locator(".one-head canvas.heatmap")
+    canvas.hover(position={"x": 200, "y": 200})
+    for _ in range(6):
+        page.mouse.wheel(0, -100)
+    expect(page.locator(".legend small")).to_contain_text("rows")
+    canvas.focus()
+    page.keyboard.press("0")
+    expect(page.locator(".legend small")).to_be_empty()
+    page.get_by_role("button", name=WORDS["en"]["zoom_in"]).click()
+    expect(page.locator(".legend small")).to_contain_text("rows")
+    window = page.locator(".legend small").inner_text()
+    move(page, moment=0, head=2)
+    wait_until_exact(page)
+    expect(page.locator(".legend small")).to_have_text(window)
+    view(page, "model")
+    expect(page.locator(".bertviz .nothing")).to_contain_text(f"{144 * 512 * 512:,} here, more than")
+    assert page.locator("iframe").count() == 0
+    view(page, "arcs")
+    expect(page.locator(".one-head .nothing")).to_contain_text("512")
+
+
+def wait_until_exact(page: Page) -> None:
+    expect(page.locator(".one-head .caption")).not_to_contain_text("on their way", timeout=60_000)
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_nothing_overflows_at_any_width(new_page, locale):
+    page = open_app(new_page, locale=locale)
+    for run in (FIRST.name, "copy-transformer"):
+        choose_run(page, run)
+        for width in (360, 640, 901, 1100, 1299, 1300, 1600, 2200):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_timeout(120)
+            too_wide = page.evaluate(
+                "[...document.querySelectorAll('.attention-views section, .attention-views figure, .attention-views .card, .attention-views canvas, .sum')]"
+                ".filter((e) => e.offsetParent && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)"
+                ".map((e) => e.className)"
+            )
+            assert not too_wide, (width, too_wide)
+            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), width
+
+
+def test_the_newest_question_wins(new_page, seen):
+    page = open_app(new_page)
+    steps = seen[2].steps
+    for moment in (0, 3, 8, 2, 11):
+        move(page, moment=moment)
+    parts = arithmetic_shown(page, steps[11])
+    page.wait_for_timeout(400)
+    assert arithmetic_shown(page, steps[11]) == parts

@@ -1,0 +1,211 @@
+"""The Positions tab: the numbers in its files, tips and captions are core's; markers move without the server."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Page, expect
+
+from app import extrapolation, positions, shipped
+from app.i18n import WORDS
+from core.layers.positions import Alibi, Rotary, Sinusoidal, t5_bucket
+from tests.browser.driving import choose_run, open_app, shown, wait_until
+
+SHOTS = Path(__file__).resolve().parents[2] / ".screenshots"
+SCHEMES = ("sinusoidal", "learned", "rope", "alibi", "t5", "none")
+
+
+def open_positions(new_page, *arguments, run: str | None = None) -> Page:
+    page = open_app(new_page, *arguments)
+    if run:
+        choose_run(page, run)
+    page.locator("#tab-positions-button").click()
+    expect(page.locator(".positions-effect .caption b").first).to_be_visible(timeout=20_000)
+    return page
+
+
+def choose_scheme(page: Page, scheme: str) -> None:
+    page.locator(f".positions-schemes [data-value={scheme}]").click()
+    expect(page.locator(".positions-panel:visible .caption:visible").first).not_to_be_empty()
+
+
+def slide(page: Page, name: str, value: int) -> None:
+    slider = page.locator(f"[data-slider={name}]:visible")
+    slider.evaluate(
+        "(e, value) => { e.value = value; e.dispatchEvent(new Event('input', { bubbles: true })); }", value
+    )
+
+
+def numbers(page: Page, figure: str) -> tuple[list[str], np.ndarray]:
+    """A figure's CSV file: the names of its columns, and its numbers without the first column."""
+    with page.expect_download() as download:
+        page.locator(f".{figure} .keep button", has_text="CSV").click()
+    head, *rows = csv.reader(io.StringIO(download.value.path().read_text("utf-8")))
+    return head, np.array([[float(cell) if cell else np.nan for cell in row[1:]] for row in rows])
+
+
+def caption(page: Page, figure: str) -> str:
+    return page.locator(f".{figure} .caption").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("size", "theme", "locale"),
+    [((1440, 900), "light", "en-US"), ((390, 844), "dark", "zh-CN")],
+    ids=["wide", "phone"],
+)
+def test_every_scheme_is_complete(new_page, size, theme, locale):
+    page = open_positions(new_page, size, theme, locale)
+    words = WORDS[locale[:2]]
+    SHOTS.mkdir(exist_ok=True)
+    for scheme in SCHEMES:
+        choose_scheme(page, scheme)
+        expect(page.locator(".positions-idea p").first).to_have_text(words[f"pos.idea.{scheme}"].replace("**", ""))
+        panel = page.locator(".positions-panel:visible")
+        for figure in panel.locator(".figure").all():
+            expect(figure.locator("h3")).not_to_be_empty()
+            expect(figure.locator(".caption")).not_to_be_empty()
+        for picture in panel.locator("canvas, svg").all():
+            assert picture.get_attribute("aria-label") and picture.bounding_box()["height"] > 60
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "wider than the screen"
+        page.screenshot(path=SHOTS / f"positions-{scheme}-{size[0]}-{theme}-{locale[:2]}.png")
+
+
+def test_fixed_schemes_show_cores_numbers(new_page):
+    page = open_positions(new_page)
+    choose_scheme(page, "sinusoidal")
+    slide(page, "d_model", 12)
+    slide(page, "length", 40)
+    expect(page.locator(".sin-table .caption")).to_contain_text("40 positions × 12")
+    table = Sinusoidal(40, 12).table
+    np.testing.assert_allclose(numbers(page, "sin-table")[1], table, atol=1e-6)
+    slide(page, "position", 7)
+    slide(page, "pair", 2)
+    said = caption(page, "sin-waves").replace("−", "-")
+    assert f"sin {table[7, 4]:.4f}" in said and f"cos {table[7, 5]:.4f}" in said
+    names, dots = numbers(page, "sin-dots")
+    assert names[1] == "from position 0"
+    np.testing.assert_allclose(dots[39:, 0], (table @ table.T)[0], atol=1e-5)
+
+    choose_scheme(page, "alibi")
+    slide(page, "n_heads", 6)
+    page.locator(".alibi-matrix").wait_for()
+    page.get_by_role("radio", name="head 4", exact=True).click()
+    expected = Alibi(6).bias(torch.arange(16), torch.arange(16))
+    np.testing.assert_allclose(numbers(page, "alibi-matrix")[1], expected[4], atol=1e-6)
+    np.testing.assert_allclose(numbers(page, "alibi-lines")[1], expected[:, :, 0].T, atol=1e-6)
+    np.testing.assert_allclose(numbers(page, "alibi-slopes")[1][:, 0], Alibi(6).slopes, atol=1e-6)
+
+    choose_scheme(page, "t5")
+    for sides, two_sided in (("one", False), ("two", True)):
+        page.locator(f".positions-panel:visible [data-value={sides}]").click()
+        offsets = torch.arange(-160, 161)
+        np.testing.assert_array_equal(numbers(page, "t5-steps")[1][:, 0], t5_bucket(offsets, 32, 128, two_sided))
+    assert "distances up to 7 have a bucket each" in caption(page, "t5-steps")
+    slide(page, "max_distance", 12)
+    problem = page.locator(".positions-panel:visible .problem")
+    expect(problem).to_have_text("max_distance must be more than 16: so many distances have a bucket of their own.")
+    slide(page, "n_buckets", 16)
+    expect(problem).to_be_hidden()
+    offsets = torch.arange(-15, 16)
+    np.testing.assert_array_equal(numbers(page, "t5-steps")[1][:, 0], t5_bucket(offsets, 16, 12, True))
+
+
+def test_rope_turns_in_the_page_and_the_server_is_not_asked(new_page):
+    page = open_positions(new_page)
+    choose_scheme(page, "rope")
+    expect(page.locator(".dial")).to_have_count(8)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    slide(page, "position", 20)
+    slide(page, "offset", -6)
+    page.locator(".dial").nth(3).click()
+    page.locator(".positions-panel:visible [data-value=other]").click()
+    rotary = Rotary(64, 16)
+    for pair, dial in enumerate(page.locator(".dial").all()):
+        angle = float(dial.get_attribute("data-angle"))
+        np.testing.assert_allclose(
+            [np.cos(angle), np.sin(angle)], [rotary.cos[20, pair], rotary.sin[20, pair]], atol=1e-6
+        )
+    _, arrays = positions.rope(16, 64, 0)
+    score = arrays["scores"][1]
+    np.testing.assert_allclose(numbers(page, "rope-matrix")[1], score, atol=1e-7)
+    said = caption(page, "rope-scores").replace("−", "-")
+    assert f"q·k = {score[20, 14]:.5f}" in said and "offset -6" in said
+    lines = page.locator(".rope-scores .lines")
+    lines.focus()
+    page.keyboard.press("ArrowRight")  # the first offset, −63: only the last position has it
+    tip = page.locator(".rope-scores .tip").inner_text().replace("−", "-")
+    assert f"from position 63: {score[63, 0]:.5f}" in tip and "from position 0:" not in tip
+    assert not [url for url in asked if "/api/" in url]
+
+
+def test_learned_positions_follow_the_timeline(new_page):
+    page = open_positions(new_page, run="reverse-transformer")
+    expect(page.locator(".positions-schemes .on")).to_have_text("Learned")
+    run = shipped.load("reverse-transformer").run
+    name = "encoder.position_embedding.weight"
+    page.locator("body").click(position={"x": 700, "y": 70})
+    for key, snapshot in (("End", run.snapshots[-1]), ("Home", run.snapshots[0])):
+        page.keyboard.press(key)
+        expect(page.locator(".learned-table-now h3")).to_have_text(f"The table at step {snapshot.step}")
+        _, table = numbers(page, "learned-table-now")
+        np.testing.assert_allclose(table, snapshot.weights[name][: len(table)].float(), atol=1e-6)
+    _, before = numbers(page, "learned-table-before")
+    np.testing.assert_array_equal(before, table)
+    page.keyboard.press("End")
+    _, arrays = positions.learned("reverse-transformer")
+    np.testing.assert_allclose(
+        numbers(page, "learned-cosines-now")[1], arrays["encoder.position_embedding.cosines"][-1], atol=1e-6
+    )
+    moved = arrays["encoder.position_embedding.moved"][-1]
+    assert f"moved by {moved[:13].mean():.2f}" in caption(page, "learned-moved")
+    assert f"by {moved[13:].mean():.2f}:" in caption(page, "learned-moved")
+
+
+def test_a_run_that_stands_in_is_named_and_has_its_own_moment(new_page):
+    page = open_positions(new_page)
+    choose_scheme(page, "learned")
+    origin = page.locator(".positions-controls:visible .positions-origin")
+    expect(origin).to_contain_text(WORDS["en"]["run.reverse-transformer.title"])
+    slide(page, "snapshot", 0)
+    expect(page.locator(".learned-table-now h3")).to_have_text("The table at step 0")
+    origin.get_by_role("button").click()
+    wait_until(page, "s.state.run === 'reverse-transformer'")
+    expect(origin).to_contain_text(WORDS["en"]["pos.learned.own"][:40])
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_without_positions_order_is_lost(new_page, locale):
+    page = open_positions(new_page, (1440, 900), "light", locale)
+    choose_scheme(page, "none")
+    with page.expect_response("**/api/positions/none"):
+        page.locator("#positions-text").fill("a b c d a")
+    for _ in range(50):  # the answer has come, its picture follows
+        if numbers(page, "none-map")[1].shape == (5, 5):
+            break
+    _, arrays = positions.none("a b c d a", "shuffle", 0)
+    np.testing.assert_allclose(numbers(page, "none-map")[1], arrays["cosines"][0], atol=1e-5)
+    np.testing.assert_allclose(numbers(page, "none-apart")[1][:, 0], arrays["apart"], atol=1e-5)
+    assert re.search(r"10⁻[⁰¹²³⁴⁵⁶⁷⁸⁹]", caption(page, "none-map"))
+    page.locator("#positions-text").fill("alone")
+    problem = page.locator(".positions-panel:visible .problem")
+    expect(problem).to_be_visible()
+    assert any("\u4e00" <= c <= "\u9fff" for c in problem.inner_text()) == (locale == "zh-CN")
+    assert numbers(page, "none-map")[1].shape == (5, 5), "the last readable words stay"
+
+
+def test_the_effect_is_that_of_the_trained_runs(new_page):
+    page = open_positions(new_page)
+    facts = extrapolation.comparison()
+    names, shares = numbers(page, "positions-effect")
+    assert names[1:] == [WORDS["en"][f"pos.scheme.{one['scheme']}"] for one in facts["schemes"]]
+    np.testing.assert_allclose(shares, np.mean([one["accuracy"] for one in facts["schemes"]], axis=1).T, atol=1e-6)
+    choose_scheme(page, "sinusoidal")
+    mine = next(one for one in facts["schemes"] if one["scheme"] == "sinusoidal")
+    last = np.mean(mine["accuracy"], axis=0)[-1]
+    assert f"{100 * last:.0f} % at length 24" in caption(page, "positions-effect")
+    assert shown(page, "s.state.positions.scheme") == "sinusoidal"

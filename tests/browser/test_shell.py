@@ -1,0 +1,108 @@
+"""The frame of the page: what is looked at, the tabs, the timeline, at every size, in both languages, on both grounds."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from app import shipped
+from app.i18n import WORDS
+from app.looking import look
+from app.problem import typed
+from tests.browser.driving import choose_run, open_app, shown, wait_until
+
+SHOTS = Path(__file__).resolve().parents[2] / ".screenshots"
+SIZES = [(1440, 900), (1920, 1080), (390, 844)]
+FIRST = shipped.SHIPPED[0]
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_looks_right_everywhere(new_page, size, theme, locale):
+    page = open_app(new_page, size, theme, locale)
+    words = WORDS[locale[:2]]
+    expect(page.locator(".run .lead")).to_have_text(words[f"run.{FIRST.name}.lead"].replace("**", ""))
+    for tab in ("attention", "gates", "positions"):
+        expect(page.locator(f"#tab-{tab}-button")).to_have_text(words[f"tab_{tab}"])
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "wider than the screen"
+    expect(page.locator(".timeline .accuracy")).to_be_visible()
+    SHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SHOTS / f"attention-{size[0]}-{theme}-{locale[:2]}.png")
+
+
+def test_arrow_keys_move_every_picture_through_training(new_page):
+    page = open_app(new_page)
+    run = shipped.load(FIRST.name).run
+    seen = look(run, typed(run, FIRST.first_input))
+    last = len(seen.steps) - 1
+    layer, head = shown(page, "[s.state.layer, s.state.head]")
+    for moment in (last, last - 3):
+        while shown(page, "s.state.moment") > moment:
+            page.keyboard.press("ArrowLeft")
+        expect(page.locator(".view-sidebar .step")).to_have_text(f"step {seen.steps[moment]}")
+        share = seen.heads[0].measures["induction"][moment, layer, head]
+        expect(page.locator(".one-head .caption")).to_contain_text(f"{100 * share:.0f} %")
+        expect(page.locator(".timeline")).to_have_attribute("aria-valuenow", str(seen.steps[moment]))
+    page.keyboard.press("Home")
+    assert shown(page, "s.state.moment") == 0
+    page.keyboard.press("End")
+    assert shown(page, "s.state.moment") == last
+
+
+def test_play_runs_through_training_and_stops_at_its_end(new_page):
+    page = open_app(new_page)
+    last = shown(page, "s.state.moment")
+    page.locator(".play").click()
+    wait_until(page, "s.state.moment === 2")
+    page.locator(".play").click()
+    stopped = shown(page, "s.state.moment")
+    page.wait_for_timeout(700)
+    assert shown(page, "s.state.moment") == stopped < last
+
+
+def test_every_run_can_be_chosen_and_survives_a_change_of_tab(new_page):
+    page = open_app(new_page)
+    for name in shipped.names():
+        choose_run(page, name)
+        facts = shipped.facts_of(name)
+        expect(page.locator(".pills")).to_contain_text(f"{100 * facts['accuracy']:.1f} %")
+        assert page.locator(".tokens .token").count() == len(shown(page, "s.shown.look.axes.source"))
+    for tab in ("gates", "positions", "attention"):
+        page.locator(f"#tab-{tab}-button").click()
+        expect(page.locator("#run")).to_have_value(name)
+        assert shown(page, "s.state.run") == name
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_unreadable_input_is_answered_beside_the_box_and_nothing_is_lost(new_page, locale):
+    page = new_page(locale=locale)
+    page.goto("/")
+    expect(page.locator(".one-head .caption b").first).to_be_visible(timeout=40_000)
+    before = shown(page, "s.shown.look.text")
+    problem = page.locator(".problem")
+    for text in ["", "a", "a1b2", "a" * 65, "</script><img src=x onerror=alert(1)>", "🙂🙂", "中文", "שלום"]:
+        page.locator("textarea#input").fill(text)
+        expect(problem).to_be_visible()
+        sentence = problem.inner_text()
+        assert sentence and "Traceback" not in sentence
+        assert any("\u4e00" <= c <= "\u9fff" for c in sentence if c not in text) == (locale == "zh-CN")
+        assert shown(page, "s.shown.look.text") == before
+        page.locator("textarea#input").fill(before)
+        expect(problem).to_be_hidden()
+
+
+def test_typed_input_moves_the_pictures(new_page):
+    page = open_app(new_page)
+    page.locator("textarea#input").fill("abcdeabcde")
+    expect(page.locator(".tokens .token")).to_have_text(list("abcdeabcd"))
+
+
+def test_language_and_ground_can_be_switched(new_page):
+    page = open_app(new_page)
+    page.get_by_label(WORDS["en"]["switch_language"]).click()
+    expect(page.locator("#tab-gates-button")).to_have_text(WORDS["zh"]["tab_gates"], timeout=40_000)
+    expect(page.locator(".view-sidebar h4").first).to_have_text(WORDS["zh"]["looking_at"], timeout=40_000)
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_label(WORDS["zh"]["switch_ground"]).click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != ground
