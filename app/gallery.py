@@ -92,6 +92,7 @@ def story(name: str) -> dict[str, Any]:
         "accuracy": opened.facts["accuracy"],
         "accuracy_by_length": opened.facts["accuracy_by_length"],
         "chance": run.task.chance,
+        "ceiling": getattr(run.task, "ceiling", None),  # what whoever knows everything about the task would reach
         "seed": run.seed,
         "lead": _both(one.lead),
         "first_input": one.first_input,

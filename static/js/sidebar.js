@@ -41,6 +41,7 @@ export function mountSidebar(parent) {
     facts.textContent = [story.family, ...shapeWords(story.shape), say("parameters", { n: story.parameters })].join(" · ");
     const made = [say("held_out_share", { share: story.accuracy }), say("seed", { seed: story.seed })];
     for (const [n, share] of Object.entries(story.accuracy_by_length)) made.splice(1, 0, say("at_length", { n, share }));
+    if (story.ceiling) made.splice(1, 0, say("at_best", { share: story.ceiling }));
     pills.replaceChildren(...made.map((text) => make("span", { class: "pill" }, text)));
     sayInto(lead, inLanguage(story.lead));
     hint.textContent = `${inLanguage(story.about)} ${alphabet(story.alphabet)}`;

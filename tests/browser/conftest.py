@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = ROOT / ".browser/lib"  # what install_chromium.sh fetched for Playwright's driver
 START_SECONDS = 120
+expect.set_options(timeout=20_000)  # on a busy machine the page is slow; what it shows must be right all the same
 CHROMIUM_ARGS = [
     "--no-sandbox",
     "--disable-gpu",

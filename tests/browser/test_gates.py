@@ -211,7 +211,7 @@ def test_moving_about_asks_the_server_nothing(new_page):
 
 
 def test_layers_and_directions_of_an_encoder_and_a_decoder(new_page):
-    page = open_gates(new_page, "copy-bahdanau")
+    page = open_gates(new_page, "dates-bahdanau")
     names = shown(page, "s.shown.look.cells.map(c => c.name)")
     assert names == ["encoder.layers.0.fwd", "encoder.layers.0.bwd", "decoder.layers.0.fwd"]
     for name, axis in (("encoder · backwards", "source"), ("decoder", "given")):
