@@ -80,9 +80,29 @@ def vectors(run: Run, problem: Problem, step: int, points: list[str]) -> tuple[T
     return torch.stack([q for q, _, _ in found]), torch.stack([k for _, k, _ in found]), found[0][2]
 
 
+def cells(
+    run: Run, problem: Problem, steps: list[int], points: list[str], query: int, key: int
+) -> list[list[list[dict[str, Any]]]]:
+    """step → point → head: one cell's arithmetic wherever the reader may look next without asking again."""
+    found = []
+    for step in steps:
+        model, tape = tape_at(run, problem, step, *(f"{point}.*" for point in points), "decoder.layers.*")
+        heads = {point: len(tape[weights_point(tape, point)][0]) for point in points}
+        found.append(
+            [[_cell(model, tape, problem, p, head, query, key) for head in range(n)] for p, n in heads.items()]
+        )
+    return found
+
+
 def cell(run: Run, problem: Problem, step: int, point: str, head: int, query: int, key: int) -> dict[str, Any]:
     """Every number between one query, one key and the weight between them."""
     model, tape = tape_at(run, problem, step, f"{point}.*", "decoder.layers.*")
+    return _cell(model, tape, problem, point, head, query, key)
+
+
+def _cell(
+    model: nn.Module, tape: Tape, problem: Problem, point: str, head: int, query: int, key: int
+) -> dict[str, Any]:
     weights = tape[weights_point(tape, point)][0]  # (head, query, key)
     check_index(head, weights.shape[0], "head", "头")
     check_index(query, weights.shape[1], "query", "查询")

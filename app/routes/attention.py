@@ -26,7 +26,11 @@ class Head(Moment):
     head: int = Field(ge=0)
 
 
-class Cell(Head):
+class Cell(Question):
+    """One cell of every map at these steps and points."""
+
+    steps: list[int] = Field(min_length=1, max_length=64)
+    points: list[str] = Field(min_length=1, max_length=200)
     query: int = Field(ge=0)
     key: int = Field(ge=0)
 
@@ -35,11 +39,11 @@ class Stack(Moment):
     points: list[str] = Field(min_length=1, max_length=200)  # one per layer
 
 
-@router.post("/cell")
-def cell(asked: Cell) -> dict[str, Any]:
+@router.post("/cells")
+def cells(asked: Cell) -> list[list[list[dict[str, Any]]]]:
     with AT_ONCE:
         run = gallery.open_run(asked.run).run
-        return arithmetic.cell(run, problem_of(asked), asked.step, asked.point, asked.head, asked.query, asked.key)
+        return arithmetic.cells(run, problem_of(asked), asked.steps, asked.points, asked.query, asked.key)
 
 
 @router.post("/head")

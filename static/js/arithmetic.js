@@ -2,11 +2,11 @@
 
 import { askJson } from "./api.js";
 import * as colour from "./colour.js";
-import { axes, headName, pointOf, question, step } from "./current.js";
+import { axes, headName, heads, pointOf, question, step } from "./current.js";
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { Latest } from "./latest.js";
-import { state } from "./store.js";
+import { shown, state } from "./store.js";
 import { pngOf, svgText } from "./svg_files.js";
 import { isolated, quoted } from "./token_labels.js";
 import { say, sayInto } from "./words.js";
@@ -26,15 +26,23 @@ export class Arithmetic {
     this.heading = make("h4");
     this.sentence = make("p", { class: "cell-caption", "aria-live": "polite" });
     this.figure.body.append(this.sentence, make("div", { class: "card" }, this.list), this.heading, this.bars);
-    this.latest = new Latest({ ask: (body) => askJson("cell", body), take: (answer, asked) => this.take(answer, asked), refuse: (sentence) => this.refuse(sentence) });
+    this.latest = new Latest({ ask: (body) => askJson("cells", body), take: (found, asked) => this.choose(found, asked), refuse: (sentence) => this.refuse(sentence) });
     new ResizeObserver(() => this.answer && this.paintBars()).observe(this.figure.body);
   }
 
+  // The cell is asked for once, at all moments and in all heads; of a long input only where it is looked at.
   draw() {
     if (!state.cell) return;
-    const [query, key] = state.cell;
-    const waiting = !this.latest.want({ ...question(), point: pointOf(state.layer), head: state.head, query, key });
+    const [query, key] = state.cell, { pooled, points } = heads(), { step: now, ...asked } = question();
+    const steps = pooled ? [now] : shown.look.steps;
+    const places = pooled ? [pointOf(state.layer)] : points.map((_, layer) => pointOf(layer));
+    const waiting = !this.latest.want({ ...asked, steps, points: places, query, key });
     this.figure.element.classList.toggle("waiting", waiting);
+  }
+
+  choose(found, { steps, points, query, key }) {
+    const layer = points.indexOf(pointOf(state.layer)), answer = found[steps.indexOf(step())]?.[layer]?.[state.head];
+    if (answer) this.take(answer, { query, key, step: step() });
   }
 
   repaint() {

@@ -21,7 +21,7 @@ export class Latest {
       this.take(this.kept.get(key), question);
       return true;
     }
-    this.timer = setTimeout(() => this.fetch(question, key), this.pause);
+    if (this.asking !== key) this.timer = setTimeout(() => this.fetch(question, key), this.pause);
     return false;
   }
 
@@ -31,6 +31,7 @@ export class Latest {
   }
 
   async fetch(question, key) {
+    this.asking = key;
     try {
       const answer = await this.ask(question);
       if (this.kept.size >= this.most) this.kept.delete(this.kept.keys().next().value);
@@ -39,6 +40,8 @@ export class Latest {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       if (key === this.wanted) this.refuse(error.message);
+    } finally {
+      if (this.asking === key) this.asking = null;
     }
   }
 }

@@ -167,6 +167,7 @@ def client() -> TestClient:
     return TestClient(app)
 
 
+ONE_CELL = {"steps": [0], "points": ["blocks.0.attn"], "query": 4, "key": 1}
 ASKED = {"run": "induction-gpt", "text": "q k d q k d q", "step": 0, "point": "blocks.1.attn", "head": 2}
 
 
@@ -182,21 +183,25 @@ def test_one_exact_head_and_rollout_come_as_bytes(client, index):
     _, arrays = payload.unpack(client.post("/api/rollout", json={**ASKED, "step": step, "points": points}).content)
     weights = torch.stack([tape[f"{point}.weights"][0] for point in points])
     np.testing.assert_allclose(arrays["weights"], measures.rollout(weights)[-1], atol=1e-6)
-    said = client.post("/api/cell", json={**ASKED, "step": step, "query": 4, "key": 1}).json()
-    assert said == arithmetic.cell(run, problem, step, "blocks.1.attn", 2, 4, 1)
+    cells = {"steps": [0, step], "points": points, "query": 4, "key": 1}
+    said = client.post("/api/cells", json={**ASKED, **cells}).json()
+    for layer, point in enumerate(points):
+        for head in range(4):
+            alone = arithmetic.cell(run, problem, step, point, head, 4, 1)  # earlier layers run fused there
+            for part in ("q", "k", "terms", "dot", "score", "exp", "sum_exp", "weight"):
+                np.testing.assert_allclose(said[1][layer][head][part], alone[part], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(
     "path, wrong",
     [
-        ("cell", {"step": 7_777}),
-        ("cell", {"head": 4}),
-        ("cell", {"query": 99}),
-        ("cell", {"key": 6}),
-        ("cell", {"point": "blocks.9.attn"}),
-        ("cell", {"point": "*"}),
-        ("cell", {"text": "</script><img src=x onerror=alert(1)>"}),
-        ("cell", {"run": "nobody"}),
+        ("cells", {"steps": [7_777]}),
+        ("cells", {"query": 99}),
+        ("cells", {"key": 6}),
+        ("cells", {"points": ["blocks.9.attn"]}),
+        ("cells", {"points": ["*"]}),
+        ("cells", {"text": "</script><img src=x onerror=alert(1)>"}),
+        ("cells", {"run": "nobody"}),
         ("head", {"head": 4}),
         ("head", {"point": "<b>"}),
         ("rollout", {"points": ["blocks.0.attn", "nowhere"]}),
@@ -204,7 +209,7 @@ def test_one_exact_head_and_rollout_come_as_bytes(client, index):
     ],
 )
 def test_what_cannot_be_asked_is_refused_with_a_sentence_in_both_languages(client, path, wrong):
-    answer = client.post(f"/api/{path}", json={**ASKED, "query": 4, "key": 1, "points": ["blocks.0.attn"], **wrong})
+    answer = client.post(f"/api/{path}", json={**ASKED, **ONE_CELL, **wrong})
     said = answer.json()["problem"]
     assert said["en"] and said["zh"] and said["en"] != said["zh"]
 
