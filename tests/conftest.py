@@ -1,4 +1,7 @@
 import pytest
+import torch
+
+torch.set_num_threads(1)  # the models are small, and two test workers share the cores
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -66,8 +66,8 @@ RUNNING_PARITY = {
 }
 
 # T5 as published has no positions between decoder and encoder; without them it does not find the place to copy from.
-T5 = {"d_model": 64, "n_heads": 4, "n_layers": 1, "d_ff": 64, "cross_position": True}
-T5_COPY = {"model": T5, "training": {"lr": 1e-2, "steps": 200, **SETTLE}}
+T5 = {"d_model": 64, "n_heads": 4, "n_layers": 1, "d_ff": 64, "cross_position": True, "tie_embeddings": False}
+T5_COPY = {"model": T5, "training": {"lr": 8e-3, "steps": 200, **SETTLE}}
 
 GPT = {"d_model": 64, "n_heads": 4, "n_layers": 2, "d_ff": 64, "position": "rope", "tie_embeddings": False}
 GPT_COPY = {"model": GPT, "knobs": FIXED, "training": {"lr": 1e-2, "steps": 60, **SETTLE}}  # one length: 12
@@ -132,7 +132,7 @@ GPT_REVERSE = {
 # Distances alone do not say where to look: source and target move against each other. A first layer must turn the
 # distance to either end into something to match, so those distances are told apart one by one.
 T5_REVERSE = {
-    "model": {**T5, "n_heads": 8, "n_layers": 2, "n_decoder_layers": 1, "n_buckets": 64, "tie_embeddings": False},
+    "model": {**T5, "n_heads": 8, "n_layers": 2, "n_decoder_layers": 1, "n_buckets": 64},
     "knobs": FIXED,
     "training": {"lr": 5e-3, "steps": 500, **SETTLE},
 }
@@ -172,7 +172,7 @@ ALGORITHMS: dict[tuple[str, str], dict[str, Parts]] = {
     ("seq2seq", "copy"): {
         "default": recurrent("bahdanau", 300),
         "luong-dot": recurrent("luong-dot", 400, **ONE_WAY),
-        "luong-general": recurrent("luong-general", 400, **ONE_WAY),
+        "luong-general": recurrent("luong-general", 550, **ONE_WAY),
         "luong-concat": recurrent("luong-concat", 300),
         "no-attention": NO_ATTENTION_COPY,
         "no-attention-long": NO_ATTENTION_LONG,
