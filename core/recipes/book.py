@@ -89,9 +89,9 @@ GPT_CHEATS = {
 }
 
 
-def recurrent(attention: str, steps: int, d_hidden: int = 64, **more: Any) -> Parts:
+def recurrent(attention: str, steps: int, lr: float = 1e-2, d_hidden: int = 64, **more: Any) -> Parts:
     model = {"attention": attention, "d_embed": 32, "d_hidden": d_hidden, **more}
-    return {"model": model, "training": {"lr": 1e-2, "steps": steps, **SETTLE}}
+    return {"model": model, "training": {"lr": lr, "steps": steps, **SETTLE}}
 
 
 # A state of a one-way encoder knows only what came before: Luong's attention then has to find the very place.
@@ -172,7 +172,7 @@ ALGORITHMS: dict[tuple[str, str], dict[str, Parts]] = {
     ("seq2seq", "copy"): {
         "default": recurrent("bahdanau", 300),
         "luong-dot": recurrent("luong-dot", 400, **ONE_WAY),
-        "luong-general": recurrent("luong-general", 550, **ONE_WAY),
+        "luong-general": recurrent("luong-general", 450, lr=5e-3, **ONE_WAY),
         "luong-concat": recurrent("luong-concat", 300),
         "no-attention": NO_ATTENTION_COPY,
         "no-attention-long": NO_ATTENTION_LONG,
