@@ -50,7 +50,7 @@ PAGE = """<!doctype html>
   select {{ font: inherit; margin: 0 10px 8px 2px; }}
   body.dark {{ background: #000; color: #e8ebf2; }}
   body.dark select {{ background: #171c28; color: #e8ebf2; border: 1px solid #2a3142; }}
-  body.dark.head text {{ fill: #e8ebf2; }}
+  body.dark.head text, body.dark.neuron text {{ fill: #e8ebf2; }}
   body.dark.head .background {{ fill: #333; }}
   body.dark.model svg > text {{ fill: #e8ebf2; }}
 </style>

@@ -191,9 +191,18 @@ def answer(run: Run, problem: Problem, logits: Tensor) -> dict:
         return {"said": [[n[said] for n in names]], "shares": [float(shares[said])], "right": right, "places": None}
     if form in ("pairs", "stream", "masked") or (form == "tags" and logits.dim() == 3):
         shares, said = logits[0].softmax(-1).max(-1)
-        places = (target != IGNORE).nonzero().squeeze(1)
+        asked = target != IGNORE
+        if form == "masked" and not problem.known:  # a hole somebody typed
+            asked = problem.ids == run.task.ids["[MASK]"]
+        places = asked.nonzero().squeeze(1)
         tokens = names if form == "tags" else (run.task.tokens, run.task.tokens)
-        right = (said == target)[places].tolist() if problem.known or form == "stream" else None
+        right = None
+        if problem.known:
+            right = (said == target)[places].tolist()
+        elif form == "stream":  # typed: what comes next is settled only where the token has stood before
+            settled = measures.after_last_occurrence(problem.ids).any(-1)
+            hits = zip((said == target).tolist(), settled.tolist(), strict=True)
+            right = [hit or (False if was else None) for hit, was in hits]
         return {
             "said": [[t[i] for t in tokens] for i in said[places].tolist()],
             "shares": shares[places].tolist(),

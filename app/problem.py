@@ -81,12 +81,16 @@ def _target(run: Run, form: str, rows: Tensor, lengths: Tensor, answer: list[int
 
 def _named(run: Run, text: str, batch: Batch, source: list[int], examples: Examples | None, known: bool) -> Problem:
     task = run.task
-    read = task.show(batch.inputs[0][0].tolist())
+    read = _visible(task.show(batch.inputs[0][0].tolist()))
     if len(batch.inputs) != 4:
         return Problem(text, batch, read, [], [], known, _marks(task, source, examples))
-    given = task.show(batch.inputs[1][0].tolist())
-    written = task.show(batch.target[0].tolist())
+    given, written = (_visible(task.show(ids.tolist())) for ids in (batch.inputs[1][0], batch.target[0]))
     return Problem(text, batch, read, given, written, known, _marks(task, source, examples))
+
+
+def _visible(tokens: list[str]) -> list[str]:
+    """A space is a token too, and must be seen."""
+    return ["␣" if token == " " else token for token in tokens]
 
 
 def _marks(task: Task, source: list[int], examples: Examples | None) -> list[list[int]] | None:

@@ -48,7 +48,7 @@ class Shipped:
 
 PARITY = {"snapshots": 20, "first_input": "3 2 3 3 2 2 3 2 3 3 3 2", "longer": (40, 100)}
 SHIPPED = [
-    Shipped("induction-gpt", "gpt", "induction", snapshots=16, first_input="q k d f m x a r q k d f m x a r"),
+    Shipped("induction-gpt", "gpt", "induction", snapshots=16, first_input="t g w b n h c s t g w b n h c s"),
     Shipped("parity-lstm", "lstm", "parity", **PARITY),
     Shipped("parity-gru", "gru", "parity", **PARITY),
     Shipped("parity-rnn", "rnn", "parity", **PARITY),

@@ -2,7 +2,7 @@
 
 import { askJson } from "./api.js";
 import * as colour from "./colour.js";
-import { axes, headName, heads, pointOf, question, step } from "./current.js";
+import { axes, headName, heads, pointOf, question, ready, step } from "./current.js";
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { Latest } from "./latest.js";
@@ -41,6 +41,7 @@ export class Arithmetic {
   }
 
   choose(found, { steps, points, query, key }) {
+    if (!ready()) return; // the answer came after the run had been changed
     const layer = points.indexOf(pointOf(state.layer)), answer = found[steps.indexOf(step())]?.[layer]?.[state.head];
     if (answer) this.take(answer, { query, key, step: step() });
   }

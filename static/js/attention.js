@@ -27,7 +27,9 @@ export function mountAttention(parent) {
     top.hidden = !stacks.length;
     views.hidden = !stacks.length || isBertViz();
     framed.hidden = !stacks.length || !isBertViz();
-    nothing.textContent = stacks.length ? "" : say("no_attention", { family: shown.story.family });
+    const gates = () => document.querySelector("#tab-gates-button").click();
+    nothing.replaceChildren(say("no_attention", { family: shown.story.family }), " ",
+      make("button", { type: "button", class: "small", onclick: gates }, say("tab_gates")));
     if (!ready()) return;
     chips(groups, stacks.map(({ name }) => ({ value: name, text: say(`group.${name}`) })), state.group,
       (group) => set({ group, layer: 0, head: 0, cell: null }), say("which_attention"));
@@ -76,6 +78,7 @@ function linkSidebar(one) {
 }
 
 function markToken(cell) {
+  if (!ready()) return;
   const { queries, keys } = heads();
   const hot = cell ? [queries === "source" ? cell[0] : null, keys === "source" ? cell[1] : null] : [];
   document.querySelectorAll(".view-sidebar .token").forEach((token, i) => token.classList.toggle("hot", hot.includes(i)));

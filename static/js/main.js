@@ -6,7 +6,7 @@ import { begin } from "./session.js";
 import { mountSidebar } from "./sidebar.js";
 import { show, shown } from "./store.js";
 import { mountTimeline } from "./timeline.js";
-import { loadWords } from "./words.js";
+import { loadWords, say } from "./words.js";
 
 const VIEWS = {
   header: mountHeader,
@@ -22,10 +22,19 @@ const started = words.then(begin);
 
 export async function mount(element, view) {
   await words;
+  nameTabs();
   await VIEWS[view](element);
   await started;
   show({ runs: shown.runs }); // a part that came up late is told everything once
   if (shown.story) show({ story: shown.story, look: shown.look });
+}
+
+// Gradio's tabs follow the browser's language; the one chosen on the page goes before it.
+function nameTabs() {
+  for (const tab of document.querySelectorAll("#tabs [role=tab]")) {
+    const name = say(`tab_${tab.dataset.tabId}`);
+    if (tab.textContent.trim() !== name) tab.textContent = name;
+  }
 }
 
 function lazy(path, name) {

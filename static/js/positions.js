@@ -31,13 +31,15 @@ export async function mountPositions(parent) {
   parent.append(schemes, run, make("section", { class: "card positions-idea" }, formula, make("div", {}, idea, weakness)), pictures, effect);
   const below = new Effect(effect, comparison), panels = {};
 
-  let missed = false, drawn = null; // did something change while the tab was hidden; what the words are about
+  let missed = false, drawn = null, shownRun = null; // did something change while the tab was hidden; what the words are about
   function draw(changed = []) {
     missed = !parent.clientWidth;
     if (missed || !shown.story || !shown.look) return;
     if (changed.join() === "moment") return panels[chosen().scheme]?.follow();
     const own = shown.story.shape.position;
-    if (!chosen().scheme) state.positions.scheme = own ?? "sinusoidal";
+    if (own && shown.story.name !== shownRun) state.positions.scheme = own; // another run: its own scheme first
+    shownRun = shown.story.name;
+    if (!chosen().scheme) state.positions.scheme = "sinusoidal";
     const { scheme } = chosen(), key = JSON.stringify([scheme, own, shown.story.family, document.body.className]);
     panels[scheme] ??= new PANELS[scheme](pictures, limits);
     if (key !== drawn) describe(scheme, own);

@@ -3,24 +3,36 @@
 import { getLook, getRuns, getStory, Refusal } from "./api.js";
 import { set, show, shown, state } from "./store.js";
 
+const KEPT = "innerview-kept"; // in the tab's own storage, between two pages
 let asked = 0;
 
 export async function begin() {
   show({ runs: await getRuns() });
-  await chooseRun(shown.runs[0].name);
+  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
+  sessionStorage.removeItem(KEPT);
+  if (!kept) return chooseRun(shown.runs[0].name);
+  await chooseRun(kept.run, kept);
+  document.getElementById(kept.button)?.click();
 }
 
-export async function chooseRun(name) {
+// Another language comes with a new page: what is being looked at goes with it.
+export function keepForReload() {
+  const button = document.querySelector("#tabs [role=tab].selected")?.id;
+  sessionStorage.setItem(KEPT, JSON.stringify({ ...state, button }));
+}
+
+export async function chooseRun(name, kept = null) {
   const mine = ++asked;
   show({ loading: true, problem: null });
   try {
     const story = await getStory(name);
-    const text = story.first_input || null;
-    const look = await getLook({ run: name, text, held_out: text ? null : 0 });
+    const text = kept ? kept.text : story.first_input || null, heldOut = kept?.heldOut ?? 0;
+    const look = await getLook({ run: name, text, held_out: text === null ? heldOut : null });
     if (mine !== asked) return;
-    set({ run: name, text, heldOut: 0 });
+    set({ run: name, text, heldOut });
     shown.story = story;
-    arrive(look, story.snapshots.length - 1, story.focus);
+    arrive(look, story.snapshots.length - 1, { ...story.focus, fresh: true });
+    if (kept) set({ ...kept, button: undefined });
     show({ story });
   } catch (error) {
     complain(error);

@@ -65,7 +65,7 @@ export function mountSidebar(parent) {
     of.textContent = say("of", { last: steps.at(-1) });
     const just = moments.filter((m) => m.step <= at && m.step > (snapshots[state.moment - 1] ?? -1));
     moment.textContent = just.map((m) => `◆ ${inLanguage(m.text)}`).join("\n");
-    sayAnswer(answer, shown.look.answers[state.moment], shown.look.known);
+    sayAnswer(answer, shown.look.answers[state.moment]);
   });
 }
 
@@ -82,9 +82,9 @@ function alphabet(tokens) {
 }
 
 // What the model says at this moment: right ones green; wrong ones red, if the right answer could be known.
-function sayAnswer(element, { said, shares, right }, known) {
+function sayAnswer(element, { said, shares, right }) {
   element.hidden = !said.length;
   element.replaceChildren(make("small", {}, say("it_says")), " ", ...said.map((text, i) => make("span", {
-    class: `said ${right?.[i] ? "right" : right && known ? "wrong" : ""}`, title: say("sure", { share: shares[i] }),
+    class: `said ${right?.[i] ? "right" : right?.[i] === false ? "wrong" : ""}`, title: say("sure", { share: shares[i] }),
   }, text[language === "zh" ? 1 : 0])));
 }

@@ -5,7 +5,7 @@ import { on, set, shown, state } from "./store.js";
 import { inLanguage, say } from "./words.js";
 
 const PLAY_MS = 260, TICK = 38; // ms per snapshot; px between two numbers below the curves
-const [TOP, BOTTOM, LEFT, RIGHT] = [18, 28, 64, 92]; // px around the curves
+const [TOP, BOTTOM, LEFT, RIGHT] = [18, 28, 64, 150]; // px around the curves
 let svg, playhead, playButton, timer = null, place = null;
 
 export function mountTimeline(parent) {
@@ -82,9 +82,14 @@ function draw() {
     const ends = [smooth(story.accuracies).at(-1), smooth(story.loss).at(-1)];
     let [ya, yl] = [yAccuracy(ends[0]), yLoss(ends[1])];
     if (Math.abs(ya - yl) < 14) [ya, yl] = ya <= yl ? [ya - 7, ya + 8] : [yl + 8, yl - 7];
-    parts.push(make("text", { x: left + inner + 8, y: ya + 4, class: "name accuracy-name" }, say("accuracy")));
+    parts.push(make("text", { x: left + inner + 8, y: ya + 4, class: "name accuracy-name" }, say("train_accuracy")));
     parts.push(make("text", { x: left + inner + 8, y: yl + 4, class: "name" }, say("loss")));
     parts.push(make("text", { x: left - 8, y: yAccuracy(story.chance) + 4, class: "name end" }, say("chance")));
+  }
+  const held = make("circle", { cx: left + inner, cy: yAccuracy(story.accuracy), r: 4, class: "held-out" }, make("title", {}, say("held_out_share", { share: story.accuracy })));
+  parts.push(held);
+  if (!narrow && Math.abs(story.accuracy - smooth(story.accuracies).at(-1)) > 0.15) {
+    parts.push(make("text", { x: left + inner + 8, y: yAccuracy(story.accuracy) + 4, class: "name" }, say("held_out")));
   }
   playhead = make("g", { class: "playhead" }, make("line", { y1: 6, y2: foot + 4 }), make("circle", { cy: 7, r: 6 }));
   svg.replaceChildren(...parts, playhead);
@@ -94,7 +99,7 @@ function draw() {
 // Diamonds for all moments; words for as many as have room, in two rows, never one over another.
 function moments(story, x, foot, end, narrow) {
   const rows = [[], []], parts = [];
-  for (const moment of story.moments) {
+  for (const moment of [...story.moments].sort(byImportance)) {
     const at = x(moment.step), text = inLanguage(moment.text);
     const group = make("g", { class: "moment", onpointerdown: (event) => { event.stopPropagation(); jump(moment); } },
       make("title", {}, say("moment_at", { step: moment.step, what: text })),
@@ -111,6 +116,12 @@ function moments(story, x, foot, end, narrow) {
     parts.push(group);
   }
   return parts;
+}
+
+// The run's own moments first, then heads with a telling role: they get the words when there is little room.
+function byImportance(a, b) {
+  const rank = ({ head, text }) => (head === null ? 0 : /induction|alignment/.test(text.en) ? 1 : 2);
+  return rank(a) - rank(b) || a.step - b.step;
 }
 
 // A moment lies at a step of training; the picture is that of the first snapshot that shows it.
