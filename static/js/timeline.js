@@ -5,7 +5,7 @@ import { on, set, shown, state } from "./store.js";
 import { inLanguage, say } from "./words.js";
 
 const PLAY_MS = 260, TICK = 38; // ms per snapshot; px between two numbers below the curves
-const [TOP, BOTTOM, LEFT, RIGHT] = [18, 28, 64, 150]; // px around the curves
+const [TOP, BOTTOM, LEFT, RIGHT] = [18, 28, 64, 164]; // px around the curves
 let svg, playhead, playButton, timer = null, place = null;
 
 export function mountTimeline(parent) {

@@ -11,7 +11,7 @@ from tests.browser.driving import choose_run, open_app
 FOLDER = Path(__file__).resolve().parents[2] / "static/screenshots"
 SIZE = {"width": 1440, "height": 900}
 SHOTS = [  # file, run, tab, ground, snapshots back from the end
-    ("attention-light", "induction-gpt", "attention", "light", 4),
+    ("attention-light", "induction-gpt", "attention", "light", 2),
     ("gates-dark", "parity-lstm", "gates", "dark", 0),
     ("positions-light", "copy-transformer", "positions", "light", 0),
 ]
