@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from app import shipped
+from app.controls import both
 from app.i18n import WORDS
 from app.shipped import Opened
 from core import InputError
@@ -70,7 +71,7 @@ def listing() -> list[dict[str, Any]]:
                 "task": facts["recipe"]["task"]["name"],
                 "seed": facts["seed"],
                 "accuracy": facts["accuracy"],
-                "title": _both(one.title),
+                "title": both(one.title),
             }
         )
     return listed
@@ -86,7 +87,7 @@ def story(name: str) -> dict[str, Any]:
         "name": name,
         "family": run.recipe.family,
         "task": run.task.name,
-        "about": _both(run.task.help),
+        "about": both(run.task.help),
         "shape": {key: getattr(config, key) for key in shown if hasattr(config, key)},
         "parameters": opened.parameters,
         "accuracy": opened.facts["accuracy"],
@@ -94,7 +95,7 @@ def story(name: str) -> dict[str, Any]:
         "chance": run.task.chance,
         "ceiling": getattr(run.task, "ceiling", None),  # what whoever knows everything about the task would reach
         "seed": run.seed,
-        "lead": _both(one.lead),
+        "lead": both(one.lead),
         "first_input": one.first_input,
         "focus": one.focus,
         "alphabet": [token for token in run.task.tokens if token in run.task.ids],
@@ -102,9 +103,5 @@ def story(name: str) -> dict[str, Any]:
         "loss": [step.loss for step in run.steps],
         "accuracies": [step.accuracy for step in run.steps],
         "snapshots": [snapshot.step for snapshot in run.snapshots],
-        "moments": [{"step": m.step, "text": _both(m.text), "head": m.head} for m in opened.moments],
+        "moments": [{"step": m.step, "text": both(m.text), "head": m.head} for m in opened.moments],
     }
-
-
-def _both(text: Text) -> dict[str, str]:
-    return {"en": text.en, "zh": text.zh}

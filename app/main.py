@@ -19,7 +19,7 @@ from fastapi.staticfiles import StaticFiles
 from app.i18n import translations
 from app.page import build_page
 from app.routes import bundles, looks, router
-from core import InputError
+from core import ConfigError, InputError
 from core.allocator import keep_freed_memory
 
 STATIC = Path(__file__).resolve().parents[1] / "static"
@@ -41,7 +41,8 @@ def make_app() -> FastAPI:
     app.include_router(bundles.router)  # before the folder it seems to lie in
     app.mount("/ours", StaticFiles(directory=STATIC), name="ours")
     app.include_router(router)
-    app.add_exception_handler(InputError, looks.say_problem)
+    for refusal in (InputError, ConfigError):
+        app.add_exception_handler(refusal, looks.say_problem)
     return gr.mount_gradio_app(
         app,
         build_page(i18n),

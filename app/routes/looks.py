@@ -14,7 +14,7 @@ from app import gallery
 from app.i18n import WORDS
 from app.looking import look
 from app.problem import Problem, held_out, typed
-from core import InputError
+from core import ConfigError, InputError
 
 router = APIRouter()
 AT_ONCE = threading.Semaphore(2)  # models running at the same time, in all sessions
@@ -65,9 +65,10 @@ def look_at(question: Question) -> Response:
     return Response(data, media_type="application/octet-stream")
 
 
-def say_problem(request: Request, error: InputError) -> JSONResponse:
-    """An input nobody can read is answered with a sentence in both languages.
+def say_problem(request: Request, error: InputError | ConfigError) -> JSONResponse:
+    """An input nobody can read is answered with a sentence in both languages, and the option it is about, if any.
 
     It is an answer like any other: a status of 4xx would put an error on the reader's console.
     """
-    return JSONResponse({"problem": {"en": error.text("en"), "zh": error.text("zh")}}, headers={REFUSED: "yes"})
+    problem = {"en": error.text("en"), "zh": error.text("zh"), "option": getattr(error, "option", None)}
+    return JSONResponse({"problem": problem}, headers={REFUSED: "yes"})

@@ -1,9 +1,14 @@
-// Questions to the server. A refusal is a sentence in both languages; it is thrown as a `Refusal`.
+// Questions to the server. A refusal is a sentence in both languages and perhaps an option's name; it is thrown as a `Refusal`.
 
 import { unpack } from "./payload.js";
 import { inLanguage, say } from "./words.js";
 
-export class Refusal extends Error {}
+export class Refusal extends Error {
+  constructor(message, option = null) {
+    super(message);
+    this.option = option; // the control it is about, if it is about one
+  }
+}
 
 async function ask(path, body) {
   let answer;
@@ -14,7 +19,10 @@ async function ask(path, body) {
   } catch {
     throw new Refusal(say("offline"));
   }
-  if (answer.headers.has("x-refused")) throw new Refusal(inLanguage((await answer.json()).problem));
+  if (answer.headers.has("x-refused")) {
+    const { problem } = await answer.json();
+    throw new Refusal(inLanguage(problem), problem.option);
+  }
   if (!answer.ok) throw new Refusal(say("server_error", { status: answer.status }));
   return answer;
 }

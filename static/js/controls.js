@@ -1,0 +1,108 @@
+// Controls for a set of options, made from what core tells of them (app/controls.py): range, choices, default, help.
+
+import { make } from "./dom.js";
+import { inLanguage, say } from "./words.js";
+
+export class Controls {
+  // change(values, name): called with all values after each change, and which one it was
+  constructor(parent, change) {
+    this.element = make("div", { class: "controls" });
+    this.change = change;
+    this.rows = new Map();
+    parent.append(this.element);
+  }
+
+  // options as from the server; values: those that differ from their defaults
+  show(options, values = {}) {
+    this.rows = new Map(options.map((option) => [option.name, this.row(option, values[option.name] ?? option.default)]));
+    this.element.replaceChildren(...[...this.rows.values()].map(({ element }) => element));
+  }
+
+  row(option, value) {
+    const id = `option-${++made}`, hint = make("small", { id: `${id}-hint` }, inLanguage(option.help));
+    const problem = make("p", { class: "problem", role: "alert", hidden: true });
+    const input = inputFor(option, value, { id, "aria-describedby": `${id}-hint`, "data-option": option.name });
+    input.addEventListener(option.kind === "choice" || option.kind === "bool" ? "change" : "input", () => {
+      this.mark(option.name);
+      this.change(this.values(), option.name);
+    });
+    const element = make("div", { class: `control control-${option.kind}` }, make("label", { for: id }, option.name), input, hint, problem);
+    const row = { option, input, hint, problem, element };
+    this.describe(row);
+    return row;
+  }
+
+  describe({ option, input, hint, element }) {
+    const chosen = option.kind === "choice" ? option.choices[input.value] : null;
+    hint.textContent = chosen ? `${inLanguage(option.help)} ${input.value}: ${inLanguage(chosen)}` : inLanguage(option.help);
+    element.classList.toggle("changed", JSON.stringify(read(option, input)) !== JSON.stringify(option.default));
+  }
+
+  mark(name) {
+    this.describe(this.rows.get(name));
+    this.clear();
+  }
+
+  set(name, value) {
+    const { option, input } = this.rows.get(name);
+    write(option, input, value);
+    this.mark(name);
+  }
+
+  // Only what differs from the defaults; what cannot be read as a number goes as it is, for core to refuse.
+  values() {
+    const entries = [...this.rows.values()].map(({ option, input }) => [option, read(option, input)]);
+    return Object.fromEntries(entries.filter(([option, value]) => JSON.stringify(value) !== JSON.stringify(option.default)).map(([option, value]) => [option.name, value]));
+  }
+
+  clear() {
+    for (const { problem, input } of this.rows.values()) {
+      problem.hidden = true;
+      input.removeAttribute("aria-invalid");
+    }
+  }
+
+  // A sentence beside the control it is about; false if there is no such control here.
+  complain(name, sentence) {
+    const row = this.rows.get(name);
+    if (!row) return false;
+    row.problem.textContent = sentence;
+    row.problem.hidden = false;
+    row.input.setAttribute("aria-invalid", "true");
+    return true;
+  }
+}
+
+let made = 0;
+
+function inputFor(option, value, attributes) {
+  const { kind, low, high, optional, choices } = option;
+  if (kind === "choice") {
+    const select = make("select", attributes, ...Object.keys(choices).map((name) => make("option", { value: name }, name)));
+    select.value = value;
+    return select;
+  }
+  if (kind === "bool") {
+    const box = make("input", { ...attributes, type: "checkbox", role: "switch" });
+    box.checked = value;
+    return box;
+  }
+  const input = make("input", {
+    ...attributes, type: "number", min: low, max: high, step: kind === "int" ? 1 : "any",
+    placeholder: optional ? say("automatic") : null, title: low !== null ? say("range", { low, high }) : null,
+  });
+  input.value = value ?? "";
+  return input;
+}
+
+function read({ kind, optional }, input) {
+  if (kind === "bool") return input.checked;
+  if (kind === "choice") return input.value;
+  if (input.value === "") return optional ? null : "";
+  return Number(input.value);
+}
+
+function write({ kind }, input, value) {
+  if (kind === "bool") input.checked = value;
+  else input.value = value ?? "";
+}
