@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.layers.masks import both, causal_mask, padding_mask
+from core.layers.past import KeysValues, Once, Past
 from core.layers.positions import Relative
 from core.tape import tap, wanted
 
@@ -46,11 +48,8 @@ class Attention(nn.Module):
     def forward(self, x: Tensor, scope: Scope, memory: Tensor | None = None) -> Tensor:
         source = x if memory is None else memory
         q = split_heads(self.q_proj(x), self.n_heads)  # (batch, head, query, d_head)
-        k = split_heads(self.k_proj(source), self.n_kv_heads)  # (batch, kv_head, key, d_head)
-        v = split_heads(self.v_proj(source), self.n_kv_heads)
         q = tap(self, "q", scope.position.rotate(q, scope.queries))
-        k = tap(self, "k", scope.position.rotate(k, scope.keys))
-        v = tap(self, "v", v)
+        k, v = scope.recall(self, lambda: self.keys_values(source, scope))
         k, v = share_heads(k, self.n_heads), share_heads(v, self.n_heads)
 
         if wanted(self, "bias", "scores", "mask", "weights"):
@@ -59,6 +58,11 @@ class Attention(nn.Module):
             context = self.fused(q, k, v, scope)
         context = tap(self, "context", context)  # (batch, head, query, d_head)
         return tap(self, "out", self.out_proj(merge_heads(context)))
+
+    def keys_values(self, source: Tensor, scope: Scope) -> tuple[Tensor, Tensor]:
+        k = split_heads(self.k_proj(source), self.n_kv_heads)  # (batch, kv_head, key, d_head)
+        v = split_heads(self.v_proj(source), self.n_kv_heads)
+        return tap(self, "k", scope.position.rotate(k, scope.new_keys)), tap(self, "v", v)
 
     def explicit(self, q: Tensor, k: Tensor, v: Tensor, scope: Scope) -> Tensor:
         """The formula as it reads, every step of it observable."""
@@ -90,6 +94,15 @@ class Scope:
     keys: Tensor  # (key,) positions
     lengths: Tensor | None = None  # (batch,) valid keys; None: all are
     causal: bool = False
+    past: Past | Once | None = None  # while a text is written: what is known of the keys already
+
+    @property
+    def new_keys(self) -> Tensor:
+        """(new key,) positions of those that are not in the past"""
+        return self.queries if isinstance(self.past, Past) else self.keys
+
+    def recall(self, layer: nn.Module, project: Callable[[], KeysValues]) -> KeysValues:
+        return project() if self.past is None else self.past(layer, project)
 
     def mask(self) -> Tensor | None:
         """(batch or 1, 1, query, key), True = keep; None: everybody sees everything."""

@@ -21,6 +21,7 @@ from core.layers.feedforward import FeedForward
 from core.layers.local import LocalAttention, LocalScope
 from core.layers.masks import check_input, check_range, check_shape
 from core.layers.norms import make_norm
+from core.layers.past import Past
 from core.layers.positions import Relative, added_position, relative_position
 from core.tape import observed, tap, unobserved
 
@@ -129,13 +130,20 @@ class Stack(nn.Module):
         segments: Tensor | None = None,
         condition: Tensor | None = None,
         memory: Memory | None = None,
+        past: Past | None = None,
     ) -> Tensor:
-        """(batch, time) ids → (batch, time, d_model); the input has been checked"""
-        positions = torch.arange(ids.shape[1], device=ids.device)
+        """(batch, time) ids → (batch, time, d_model); the input has been checked
+
+        With a past, `ids` are only the tokens that follow it; it then holds them too.
+        """
+        begin = past.length if past else 0
+        positions = torch.arange(begin, begin + ids.shape[1], device=ids.device)
         x = self.embed(ids, positions, segments, condition)
-        sight = self.look(positions, lengths, memory)
+        sight = self.look(positions, lengths, memory) if past is None else self.look_back(positions, past, memory)
         for block in self.blocks:
             x = self.run_block(block, x, sight, condition)
+        if past is not None:
+            past.length += ids.shape[1]
         return x if self.final_norm is None else self.final_norm(x, condition)
 
     def embed(
@@ -161,6 +169,15 @@ class Stack(nn.Module):
         if memory is None:
             return Sight(own)
         across = Scope(self.cross_position, positions, memory.positions, memory.lengths)
+        return Sight(own, across, memory.hidden)
+
+    def look_back(self, positions: Tensor, past: Past, memory: Memory | None) -> Sight:
+        """The new tokens look at all so far; nothing is padding."""
+        keys = torch.arange(past.length + len(positions), device=positions.device)
+        own = Scope(self.position, positions, keys, causal=self.causal, past=past)
+        if memory is None:
+            return Sight(own)
+        across = Scope(self.cross_position, positions, memory.positions, memory.lengths, past=past.memory)
         return Sight(own, across, memory.hidden)
 
     def run_block(self, block: Block, x: Tensor, sight: Sight, condition: Tensor | None) -> Tensor:

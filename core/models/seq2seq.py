@@ -24,6 +24,8 @@ from core.models.output import Output
 from core.models.recurrent import PAD
 from core.tape import Steps, tap
 
+Unrolled = tuple[Tensor, list[State]]
+
 
 @dataclass(frozen=True)
 class Encoded:
@@ -73,13 +75,13 @@ class Decoder(Recurrent):
         self.token_embedding = nn.Embedding(config.vocab_size, config.d_embed, padding_idx=PAD)
         self.cross = ALIGNMENTS[config.attention](config.d_hidden) if config.attention in ALIGNMENTS else None
 
-    def forward(self, tgt: Tensor, encoded: Encoded, lengths: Tensor | None) -> Tensor:
-        """(batch, target) ids → (batch, target, unit)"""
+    def forward(self, tgt: Tensor, encoded: Encoded, lengths: Tensor | None) -> Unrolled:
+        """(batch, target) ids → (batch, target, unit), and the states to go on from if nothing was padding"""
         x = tap(self, "embed", self.token_embedding(tgt))
         return self.unroll(self.dropout(x), encoded, lengths)
 
-    def unroll(self, x: Tensor, encoded: Encoded, lengths: Tensor | None) -> Tensor:
-        return self.run(x, lengths, encoded.states)[0]
+    def unroll(self, x: Tensor, encoded: Encoded, lengths: Tensor | None) -> Unrolled:
+        return self.run(x, lengths, encoded.states)
 
 
 class LuongDecoder(Decoder):
@@ -89,11 +91,11 @@ class LuongDecoder(Decoder):
         super().__init__(config)
         self.mix = nn.Linear(2 * config.d_hidden, config.d_hidden, bias=False)
 
-    def unroll(self, x: Tensor, encoded: Encoded, lengths: Tensor | None) -> Tensor:
-        hidden = super().unroll(x, encoded, lengths)
+    def unroll(self, x: Tensor, encoded: Encoded, lengths: Tensor | None) -> Unrolled:
+        hidden, states = super().unroll(x, encoded, lengths)
         prepared = self.cross.prepare(encoded.outputs)
         context = self.cross(hidden, encoded.outputs, prepared, encoded.mask, partial(tap, self.cross))
-        return torch.tanh(self.mix(torch.cat([context, hidden], dim=-1)))
+        return torch.tanh(self.mix(torch.cat([context, hidden], dim=-1))), states
 
 
 class BahdanauDecoder(Decoder):
@@ -105,7 +107,7 @@ class BahdanauDecoder(Decoder):
         super().__init__(config)
         self.mix = nn.Linear(2 * config.d_hidden, config.d_hidden, bias=False)
 
-    def unroll(self, x: Tensor, encoded: Encoded, lengths: Tensor | None) -> Tensor:
+    def unroll(self, x: Tensor, encoded: Encoded, lengths: Tensor | None) -> Unrolled:
         time = x.shape[1]
         states, mixed = encoded.states, []
         prepared = self.cross.prepare(encoded.outputs)
@@ -121,7 +123,7 @@ class BahdanauDecoder(Decoder):
             mixed.append(torch.cat([context, states[-1][0]], dim=-1))
         for steps in (looks, *seen):
             steps.close()
-        return torch.tanh(self.mix(torch.stack(mixed, dim=1)))
+        return torch.tanh(self.mix(torch.stack(mixed, dim=1))), states
 
     def climb(self, x: Tensor, states: list[State], seen: list[Steps]) -> list[State]:
         """One time step through all layers; x (batch, d_embed + unit)."""
@@ -152,7 +154,7 @@ class Seq2Seq(nn.Module):
     def decode(self, tgt: Tensor, memory: Encoded, lengths: Tensor | None = None) -> Output:
         lengths = check_input(tgt, lengths, self.config.vocab_size, self.config.max_len)
         check_pair(len(memory.outputs), len(tgt))
-        hidden = self.decoder(tgt, memory, lengths)
+        hidden, _ = self.decoder(tgt, memory, lengths)
         return Output(logits=tap(self, "logits", self.head(hidden, None, lengths)), hidden=hidden)
 
 

@@ -1,4 +1,4 @@
-"""Greedy generation, and that writing several rows at once is the same as writing them one by one."""
+"""Writing: several rows at once as if alone, with a cache as without, by chance as likely as the model says."""
 
 import pytest
 import torch
@@ -6,7 +6,17 @@ import torch
 import core
 from core.models import takes_two
 
-WRITERS = [("gpt", {}), ("lstm", {"head": "lm"}), ("transformer", {}), ("t5", {}), ("seq2seq", {})]
+WRITERS = [
+    ("gpt", {}),
+    ("lstm", {"head": "lm", "n_layers": 2}),
+    ("gru", {"head": "lm"}),
+    ("transformer", {}),
+    ("t5", {}),
+    ("seq2seq", {}),
+    ("seq2seq", {"attention": "luong-general", "cell": "lstm"}),
+    ("seq2seq", {"attention": "none", "n_layers": 2}),
+]
+POSITIONS = ["sinusoidal", "learned", "rope", "alibi", "t5", "none"]
 
 
 def writer(family, options):
@@ -54,3 +64,82 @@ def test_the_mode_of_the_model_is_kept_and_bad_strategies_are_refused():
     assert model.training
     with pytest.raises(core.ConfigError, match="strategy"):
         core.generate(model, torch.ones(1, 3, dtype=torch.long), strategy="magic")
+
+
+def both_ways(model, ids, lengths=None, **options):
+    """The logits of every step and the text, with a cache and without."""
+    for cache in (True, False):
+        choices = []
+        text = core.generate(model, ids, lengths, cache=cache, eos=None, watch=choices.append, **options)
+        yield torch.stack([choice.logits for choice in choices]), text
+
+
+@pytest.mark.parametrize("options", [{}, {"strategy": "beam", "beams": 3}, {"strategy": "sample"}])
+@pytest.mark.parametrize(
+    ("family", "more"),
+    [*WRITERS, *[("gpt", {"position": p, "n_kv_heads": 2}) for p in POSITIONS],
+     *[("transformer", {"position": p, "norm_placement": "pre"}) for p in POSITIONS],
+     ("gpt", {"attention": "local", "window": 3}), ("gpt", {"causal": False}), ("transformer", {"downsample": 2})],
+)  # fmt: skip
+def test_a_cache_changes_no_number(family, more, options):
+    model = writer(family, more)
+    ids = torch.randint(3, 12, (3, 6))
+    lengths = torch.tensor([6, 4, 2]) if takes_two(model) else None
+    (with_cache, text), (without, same) = both_ways(model, ids, lengths, max_new=9, **options)
+    torch.testing.assert_close(with_cache, without, atol=1e-5, rtol=0)
+    assert torch.equal(text, same)
+
+
+def test_a_cache_reads_each_token_once():
+    model = writer("gpt", {})
+    read = []
+    model.token_embedding.register_forward_hook(lambda module, inputs, out: read.append(inputs[0].shape[1]))
+    core.generate(model, torch.randint(3, 12, (2, 5)), max_new=4, eos=None)
+    assert read == [5, 1, 1, 1]
+
+
+def test_whoever_watches_sees_the_whole_text():
+    model = writer("gpt", {})
+    with core.capture(model, "*.weights") as tape:
+        core.generate(model, torch.randint(3, 12, (1, 5)), max_new=4, eos=None)
+    assert tape["blocks.0.attn.weights"].shape[-2:] == (8, 8)
+
+
+def test_samples_are_as_frequent_as_likely_and_repeat_with_their_seed():
+    model = writer("gpt", {})
+    ids = torch.full((1, 4), 5)
+    expected = model.eval()(ids).logits[0, -1].div(0.7).softmax(-1)
+    drawn = core.generate(model, ids.expand(20_000, -1), max_new=1, eos=None, strategy="sample", temperature=0.7)
+    shares = drawn[:, 0].bincount(minlength=12) / len(drawn)
+    torch.testing.assert_close(shares, expected, atol=0.015, rtol=0)
+    again = [core.generate(model, ids, strategy="sample", eos=None, seed=seed).tolist() for seed in (3, 3, 4)]
+    assert again[0] == again[1] != again[2]
+
+
+def test_scores_are_log_likelihoods():
+    model = writer("gpt", {}).eval()
+    ids = torch.randint(3, 12, (2, 5))
+    for options in ({}, {"strategy": "beam", "length_penalty": 0.0}):
+        written = core.decoding.write(model, ids, max_new=6, eos=None, **options)
+        logits = model(torch.cat([ids, written.tokens[:, :-1]], dim=1)).logits[:, 4:]
+        likely = logits.log_softmax(-1).gather(2, written.tokens[..., None]).sum((1, 2))
+        torch.testing.assert_close(written.scores, likely, atol=1e-4, rtol=0)
+
+
+def test_a_wide_beam_finds_the_likeliest_text_of_all():
+    model = writer("gpt", {"d_model": 8, "n_heads": 2}).eval()
+    ids = torch.randint(3, 12, (1, 4))
+    texts = torch.cartesian_prod(*[torch.arange(12)] * 2)
+    logits = model(torch.cat([ids.expand(144, -1), texts[:, :1]], dim=1)).logits[:, 3:].log_softmax(-1)
+    likeliest = texts[logits.gather(2, texts[..., None]).sum((1, 2)).argmax()]
+    found = core.generate(model, ids, max_new=2, eos=None, strategy="beam", beams=12, length_penalty=0.0)
+    assert torch.equal(found[0], likeliest)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("max_new", 0), ("temperature", 0), ("beams", 0), ("top_p", 1.5), ("n_best", 2), ("top_x", 1)],
+)
+def test_impossible_ways_are_refused(option, value):
+    with pytest.raises(core.ConfigError, match=option):
+        core.generate(writer("gpt", {}), torch.ones(1, 3, dtype=torch.long), **{option: value})
