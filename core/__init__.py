@@ -9,7 +9,7 @@
 
 from typing import Any
 
-from core import edits
+from core import edits, text
 from core.config import Config
 from core.decoding import generate
 from core.layers.masks import InputError
@@ -47,6 +47,7 @@ __all__ = [
     "recipe",
     "sweep",
     "task",
+    "text",
     "train",
 ]
 
