@@ -27,7 +27,7 @@ def demo(stage: Stage) -> dict[str, float]:
         model = core.build(family, **{**task.model_options(family), "d_hidden": 64, "d_embed": 16, **options})
         (mean,) = gradient_through_time(model, batch).values()  # (time,): over all problems
         left[family] = float(mean[0] / mean[-1])
-        figure.add_scatter(y=mean, x=list(range(1, length + 1)), name=family.upper())
+        figure.add_scatter(y=mean.tolist(), x=list(range(1, length + 1)), name=family.upper())
         print(f"  {family.upper():5} {left[family]:.1e} of the last step's gradient reaches the first")
     figure.update_yaxes(type="log", title="norm")
     figure.update_xaxes(title="time step")

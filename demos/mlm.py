@@ -25,7 +25,7 @@ def demo(stage: Stage) -> dict[str, float]:
     print(f"  {SENTENCE} → " + ", ".join(f"{w} {s:.0%}" for w, s in zip(words, best.values.tolist(), strict=True)))
     accuracy = run.evaluate(1000).accuracy
     print(f"  {accuracy:.1%} of the masked words; at most {task.ceiling:.1%} can be known")
-    stage.show("masked_word", go.Figure(go.Bar(x=words, y=best.values), layout={"title": SENTENCE}))
+    stage.show("masked_word", go.Figure(go.Bar(x=words, y=best.values.tolist()), layout={"title": SENTENCE}))
     return {"accuracy": accuracy, "ceiling": task.ceiling}
 
 

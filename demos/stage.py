@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -45,9 +45,9 @@ class Stage:
         print(f"  picture: {path}")
 
 
-def heatmap(values: Iterable, rows: list[str], columns: list[str], title: str, **options) -> go.Figure:
+def heatmap(values: torch.Tensor, rows: list[str], columns: list[str], title: str, **options) -> go.Figure:
     """Tokens may repeat: axes are numbered, and labelled with them."""
-    picture = go.Heatmap(z=values, colorscale=options.pop("colorscale", "Viridis"), **options)
+    picture = go.Heatmap(z=values.numpy(), colorscale=options.pop("colorscale", "Viridis"), **options)
     figure = go.Figure(picture, layout={"title": title})
     figure.update_xaxes(tickvals=list(range(len(columns))), ticktext=columns)
     figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=rows, autorange="reversed")
