@@ -36,7 +36,9 @@ def demo(stage: Stage) -> dict[str, float]:
         print(f"  {name}: cosine within a verb − across verbs = {found[name]:+.3f}")
     centre, axes, _ = principal_axes(vectors, 2)
     points = (vectors - centre) @ axes.T  # (sentence, 2)
-    figure = go.Figure(go.Scatter(x=points[:, 0].tolist(), y=points[:, 1].tolist(), text=SENTENCES, mode="markers+text"))
+    figure = go.Figure(
+        go.Scatter(x=points[:, 0].tolist(), y=points[:, 1].tolist(), text=SENTENCES, mode="markers+text")
+    )
     stage.show("features", figure.update_layout(title="Sentences by their two principal components"))
     return found
 
