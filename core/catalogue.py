@@ -38,7 +38,7 @@ def choice(name: str, en: str, zh: str, choices: dict[str, tuple[str, str]]) -> 
 
 # fmt: off
 _OPTIONS = [
-    integer("vocab_size", 2, 1_000_000, "How many different tokens there are.", "词表中不同符号的个数。"),
+    integer("vocab_size", 2, 1_000_000, "How many different tokens there are.", "词表中不同词元的个数。"),
     integer("n_layers", 1, 96, "How many layers are stacked.", "堆叠的层数。"),
     integer("n_decoder_layers", 1, 96, "Layers of the decoder; automatic: as many as the encoder.", "解码器层数；自动：与编码器相同。", optional=True),
     integer("n_heads", 1, 128, "How many attention heads look in parallel.", "并行注意力头的个数。"),
@@ -65,7 +65,7 @@ _OPTIONS = [
     switch("tie_embeddings", "Input and output share one embedding table.", "输入与输出共用一个嵌入表。"),
     switch("cross_position", "Relative positions also act between decoder and encoder.", "相对位置也作用于解码器与编码器之间。"),
     switch("checkpointing", "Recompute activations in the backward pass: less memory, more time.", "反向传播时重算激活：省内存，费时间。"),
-    choice("position", "How the model knows where a token stands.", "模型如何知道符号的位置。", {
+    choice("position", "How the model knows where a token stands.", "模型如何知道词元的位置。", {
         "sinusoidal": ("fixed waves added to the embedding", "加到嵌入上的固定正弦波"),
         "learned": ("a trained vector per position", "每个位置一个可训练向量"),
         "rope": ("queries and keys turned by an angle that grows with position", "查询和键按位置旋转角度"),
@@ -92,7 +92,7 @@ _OPTIONS = [
         "geglu": ("GELU of one projection gates another", "以 GELU 门控的双投影"),
         "geglu-tanh": ("GEGLU with the tanh approximation", "用 tanh 近似的 GEGLU"),
     }),
-    choice("attention", "Which tokens a token may look at.", "一个符号可以看到哪些符号。", {
+    choice("attention", "Which tokens a token may look at.", "一个词元可以看到哪些词元。", {
         "full": ("all of them", "全部"),
         "local": ("those within the window: cost grows linearly", "窗口之内的：开销线性增长"),
     }),
@@ -106,11 +106,11 @@ _OPTIONS = [
         "lstm": ("three gates and a cell", "三个门与一个记忆单元"),
     }),
     choice("head", "What the model predicts.", "模型预测什么。", {
-        "lm": ("the next token, at every step", "每一步的下一个符号"),
-        "mlm": ("the masked tokens, and whether two sentences follow each other", "被遮住的符号，以及两句是否相邻"),
+        "lm": ("the next token, at every step", "每一步的下一个词元"),
+        "mlm": ("the masked tokens, and whether two sentences follow each other", "被遮住的词元，以及两句是否相邻"),
         "classifier": ("one label for the sequence", "整个序列一个标签"),
-        "tagger": ("one label per token", "每个符号一个标签"),
-        "crf": ("one label per token, the best path as a whole", "每个符号一个标签，取整体最优路径"),
+        "tagger": ("one label per token", "每个词元一个标签"),
+        "crf": ("one label per token, the best path as a whole", "每个词元一个标签，取整体最优路径"),
         "pointer": ("spans by start and end, nested ones too", "由起止确定的片段，可嵌套"),
         "qa": ("the start and the end of an answer", "答案的起点和终点"),
     }),

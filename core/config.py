@@ -40,7 +40,7 @@ class RecurrentConfig(Config):
         if self.head == "lm" and self.bidirectional:
             raise ConfigError(
                 "bidirectional", True,
-                Text("read backwards, a language model has already seen the next token.", "反向读取时，语言模型已经看到了下一个符号。"),
+                Text("read backwards, a language model has already seen the next token.", "反向读取时，语言模型已经看到了下一个词元。"),
                 Text("Use bidirectional=False, or head='tagger'.", "请用 bidirectional=False，或 head='tagger'。"),
             )  # fmt: skip
 

@@ -30,19 +30,19 @@ def check_input(ids: Tensor, lengths: Tensor | None, vocab_size: int, max_len: i
             kind = type(value).__name__
             raise InputError(
                 f"Token ids and lengths must be tensors, not {kind}: use torch.tensor(…).",
-                f"符号编号与长度须为张量，而不是 {kind}：请用 torch.tensor(…)。",
+                f"词元编号与长度须为张量，而不是 {kind}：请用 torch.tensor(…)。",
             )
     if ids.dim() != 2 or 0 in ids.shape:
         shape = tuple(ids.shape)
         raise InputError(
             f"Token ids must have shape (batch, time), neither empty; got {shape}.",
-            f"符号编号的形状须为 (batch, time)，且都不为空；实际为 {shape}。",
+            f"词元编号的形状须为 (batch, time)，且都不为空；实际为 {shape}。",
         )
     batch, time = ids.shape
     if time > max_len:
         raise InputError(
             f"The input has {time} tokens, but the model was built for max_len = {max_len}.",
-            f"输入有 {time} 个符号，而模型按 max_len = {max_len} 构建。",
+            f"输入有 {time} 个词元，而模型按 max_len = {max_len} 构建。",
         )
     check_range("Token ids", "词表编号", ids, 0, vocab_size - 1)
     if lengths is None:

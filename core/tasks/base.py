@@ -234,7 +234,7 @@ class Task(Options):
             known = " ".join(names if len(names) <= 40 else [*names[:12], "…", names[-1]])
             raise DataError(
                 f"{odd} is not one of this task's tokens, such as {known}.",
-                f"{odd} 不是此任务的符号，例如 {known}。",
+                f"{odd} 不是此任务的词元，例如 {known}。",
             )
         return [self.ids[word] for word in words]
 

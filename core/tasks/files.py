@@ -220,7 +220,7 @@ def check_size(name: str, line: int, size: int) -> None:
             name,
             line,
             f"the example has {size} tokens; from 1 to {MAX_TOKENS} can be used.",
-            f"样本有 {size} 个符号；可用范围为 1 到 {MAX_TOKENS}。",
+            f"样本有 {size} 个词元；可用范围为 1 到 {MAX_TOKENS}。",
         )
 
 

@@ -43,12 +43,12 @@ from core.tasks.sentences import write
 UNKNOWN = len(SPECIAL)
 PIECES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s]")  # 中文 by character
 # fmt: off
-UNIT = choice("unit", "What one token is.", "一个符号是什么。", {
+UNIT = choice("unit", "What one token is.", "一个词元是什么。", {
     "word": ("a word; punctuation and 中文 characters by themselves", "一个词；标点和汉字各自独立"),
     "character": ("a character", "一个字符"),
 })
-MAX_VOCAB = integer("max_vocab", 16, 100_000, "Only so many of the commonest tokens are told apart.", "只区分最常见的这么多种符号。")
-CONTEXT = integer("context", 8, 512, "Tokens that are read at a time.", "一次读取的符号数。")
+MAX_VOCAB = integer("max_vocab", 16, 100_000, "Only so many of the commonest tokens are told apart.", "只区分最常见的这么多种词元。")
+CONTEXT = integer("context", 8, 512, "Tokens that are read at a time.", "一次读取的词元数。")
 # fmt: on
 
 
@@ -193,7 +193,7 @@ class OwnLabels(Own):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OwnTags(Own):
     name = "own tags"
-    help = Text("Give each of your tokens its tag.", "为您的每个符号给出标签。")
+    help = Text("Give each of your tokens its tag.", "为您的每个词元给出标签。")
     forms = ("tags",)
 
     max_vocab: int = option(MAX_VOCAB, 10_000)
@@ -240,7 +240,7 @@ def from_text(name: str, text: str, knobs: dict[str, Any]) -> OwnText:
             name,
             None,
             f"the text has {len(words)} tokens; with context = {size} it needs at least {need}.",
-            f"文本有 {len(words)} 个符号；context = {size} 时至少需要 {need} 个。",
+            f"文本有 {len(words)} 个词元；context = {size} 时至少需要 {need} 个。",
         )
     tokens, ids = vocabulary(words, wanted.max_vocab)
     count = len(words) // size
@@ -278,7 +278,7 @@ def from_tags(name: str, found: list[Record], knobs: dict[str, Any]) -> OwnTags:
         sizes = len(words[-1]), len(tags[-1])
         check_size(name, r.line, sizes[0])
         if sizes[0] != sizes[1]:
-            fail(name, r.line, "{} tokens, but {} tags.".format(*sizes), "{} 个符号，却有 {} 个标签。".format(*sizes))
+            fail(name, r.line, "{} tokens, but {} tags.".format(*sizes), "{} 个词元，却有 {} 个标签。".format(*sizes))
     check_count(name, len(set(map(tuple, words))))
     numbers = numbered(name, chain.from_iterable(tags))
     tokens, ids = vocabulary(chain.from_iterable(words), wanted.max_vocab)

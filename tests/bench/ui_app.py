@@ -42,7 +42,7 @@ def offer_wide(name: str, tokens: int) -> None:
         pass
     run.snapshots.kept = run.snapshots.kept[-1:]
     facts = {"recipe": recipe.to_dict(), "seed": 0, "accuracy": 0.5, "accuracy_by_length": {}}
-    title = Text(f"12 × 12 heads, {tokens} tokens", f"12 × 12 头，{tokens} 个符号")
+    title = Text(f"12 × 12 heads, {tokens} tokens", f"12 × 12 头，{tokens} 个词元")
     offer(Offer(name, title, title, opened=Opened(name, run, [], facts)))
 
 
