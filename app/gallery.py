@@ -11,6 +11,7 @@ from app.controls import both
 from app.i18n import WORDS
 from app.shipped import Opened
 from core import InputError
+from core.decoding import writes
 from core.options import Text
 
 KEPT = 16
@@ -95,6 +96,7 @@ def story(name: str) -> dict[str, Any]:
         "chance": run.task.chance,
         "ceiling": getattr(run.task, "ceiling", None),  # what whoever knows everything about the task would reach
         "seed": run.seed,
+        "writes": writes(run.model),
         "lead": both(one.lead),
         "first_input": one.first_input,
         "focus": one.focus,

@@ -15,6 +15,7 @@ const VIEWS = {
   attention: mountAttention,
   gates: lazy("./gates.js", "mountGates"),
   positions: lazy("./positions.js", "mountPositions"),
+  generate: lazy("./generate.js", "mountGenerate"),
 };
 
 const words = loadWords();

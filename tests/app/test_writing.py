@@ -1,0 +1,96 @@
+"""What the Generate tab is told, against core itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from fastapi.testclient import TestClient
+
+import core
+from app import gallery, payload, writing
+from app.main import make_app
+from core.decoding import filters
+
+WRITERS = ["induction-gpt", "copy-transformer", "reverse-t5", "dates-bahdanau", "translation-transformer"]
+
+
+def told(name: str, index: int = 3, **how):
+    run = gallery.open_run(name).run
+    asked = writing.prompt_of(run, None, index)
+    header, arrays = payload.unpack(writing.written(run, asked, run.snapshots[-1].step, how))
+    return run, asked, header, arrays
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("how", [{}, {"strategy": "sample", "temperature": 1.7, "top_k": 5}, {"strategy": "beam"}])
+def test_texts_shares_and_attention_are_cores(name, how):
+    run, asked, header, arrays = told(name, **how)
+    model = writing.at_step(run, run.snapshots[-1].step)
+    lengths = asked.lengths if header["two"] else None
+    written = core.generate(model, asked.ids, lengths, **how)[0].tolist()
+    ids = [run.task.tokens.index(token) for token in header["texts"][0]["tokens"]]
+    assert ids == written[: len(ids)]
+
+    with torch.no_grad(), core.capture(model, "*.weights") as tape:
+        if header["two"]:
+            logits = model(asked.ids, torch.tensor([[1, *ids[:-1]]]), asked.lengths).logits[0]
+        else:
+            logits = model(torch.tensor([asked.read + ids[:-1]])).logits[0, len(asked.read) - 1 :]
+    before = logits.softmax(-1)
+    narrowed = filters.narrow(logits, core.decoding.Decoding(**how)) if how.get("strategy") == "sample" else logits
+    for at, step in enumerate(header["steps"]):
+        assert step["chosen"] == ids[at]
+        np.testing.assert_allclose(step["before"], before[at, step["ids"]], atol=1e-5)
+        np.testing.assert_allclose(step["after"], narrowed[at].softmax(-1)[step["ids"]], atol=1e-5)
+    stack = "cross" if header["two"] else "self"
+    points = [point for point in tape.names() if (".cross." in point) == header["two"]]
+    for layer, point in enumerate(points):
+        expected = tape[point][0, :, -len(ids) :]
+        np.testing.assert_allclose(arrays[f"{stack}.weights"][layer], expected, atol=1e-6)
+
+
+def test_the_tree_tells_how_each_score_came_about():
+    run, asked, header, _ = told("translation-transformer", strategy="beam", beams=3, n_best=3, length_penalty=0.0)
+    model = writing.at_step(run, run.snapshots[-1].step)
+    tree = header["tree"]
+
+    def way(level: int, place: int) -> list[int]:
+        node = tree[level][place]
+        return ([] if level == 0 else way(level - 1, node["parent"])) + [node["id"]]
+
+    assert [len(level) for level in tree[1:]] == [6] * (len(tree) - 1)
+    for level, place in [(0, 0), (1, 2), (3, 5), (len(tree) - 1, 1)]:
+        ids = way(level, place)
+        with torch.no_grad():
+            logits = model(asked.ids, torch.tensor([[1, *ids[:-1]]]), asked.lengths).logits[0].log_softmax(-1)
+        likely = logits.gather(1, torch.tensor(ids)[:, None])[:, 0]
+        assert tree[level][place]["score"] == pytest.approx(float(likely.sum()), abs=1e-3)
+        assert tree[level][place]["share"] == pytest.approx(float(likely[-1].exp()), abs=1e-4)
+    ended = [round(node["score"], 3) for level in tree for node in level if node["ended"]]
+    assert [round(text["score"], 3) for text in header["texts"]] == sorted(ended, reverse=True)[:3]
+
+
+def test_an_early_snapshot_writes_worse():
+    run = gallery.open_run("translation-transformer").run
+    asked = writing.prompt_of(run, "will this child steal the flower?", 0)
+    first, last = (
+        payload.unpack(writing.written(run, asked, run.snapshots[at].step, {}))[0]["texts"][0]["tokens"]
+        for at in (0, -1)
+    )
+    assert last[:-1] == run.task.show(asked.right) != first[: len(asked.right)]
+
+
+def test_what_cannot_be_is_said_in_a_sentence():
+    client = TestClient(make_app())
+    question = {"run": "translation-transformer", "text": "will this child steal the flower?", "step": 0}
+    for change, word in [
+        ({"how": {"temperature": 0}}, "temperature"),
+        ({"how": {"no_such": 1}}, "no_such"),
+        ({"text": "zzz"}, "zzz"),
+        ({"run": "parity-lstm"}, "does not write"),
+        ({"run": "nobody"}, "nobody"),
+    ]:
+        answer = client.post("/api/write", json=question | change)
+        assert answer.status_code == 200 and answer.headers["x-refused"]
+        assert word in answer.json()["problem"]["en"] and answer.json()["problem"]["zh"]
