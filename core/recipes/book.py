@@ -30,6 +30,13 @@ PARITY_TOO_FAST = {
         "学习率高了 100 倍：每次更新都丢掉上一次的成果。",
     ),
 }
+# A transformer carries nothing along: it counts. Attention takes the mean over what came before, the position says of how
+# many, and the feed-forward layers tell even from odd, with sharp corners: GELU needs twice the steps of ReLU. An answer
+# after every bit shows each count by itself. What stands beyond the longest in training was never counted.
+PARITY_BY_COUNTING = {
+    "model": {"d_model": 64, "n_heads": 4, "n_layers": 2, "d_ff": 128, "activation": "relu", "head": "tagger"},
+    "training": {"lr": 1.5e-3, "steps": 1000, "warmup": 30, "beta2": 0.98, "curriculum": True, **SETTLE},
+}
 
 # Recall: hold a value over a delay. The cell is the memory; parity can do without it, this cannot.
 RECALL = {
@@ -159,6 +166,7 @@ ALGORITHMS: dict[tuple[str, str], dict[str, Parts]] = {
     ("rnn", "parity"): {"default": PARITY, "source": PARITY_SOURCE, "too-fast": PARITY_TOO_FAST},
     ("gru", "parity"): {"default": PARITY, "source": PARITY_SOURCE},
     ("lstm", "parity"): {"default": PARITY, "source": PARITY_SOURCE},
+    ("gpt", "parity"): {"default": PARITY_BY_COUNTING},
     ("transformer", "running parity"): {"default": RUNNING_PARITY},
     ("transformer", "copy"): {
         "default": writing("rope", 60),

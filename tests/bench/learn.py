@@ -1,7 +1,7 @@
 """How fast the recipes solve their tasks, over five seeds: `python -m tests.bench.learn [--only family/task …]`.
 
-Every row is kept as soon as it is measured, under a key of its recipe, and measured again only when the recipe changes:
-stop at any time, go on later. Each time docs/learning.md is written anew from all the rows that are known.
+Every row is kept in docs/learning.json as soon as it is measured, with a key of its recipe, and measured again only
+when the recipe changes: stop at any time, go on later. Then docs/learning.md is written anew from all the known rows.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -20,12 +21,13 @@ from core.allocator import keep_freed_memory
 from core.recipes import RECIPES, Recipe, recipe
 from core.run import Run, key_of
 from core.training import Diverged
-from tests.bench.learn_table import in_print, page
+from tests.bench.learn_table import Row, in_print, page, summary
 
 EVERY, CHEAP, SURE = 5, 64, 512  # look every so many steps, at few problems; then make sure with many
 PROMISING = 0.9  # of the goal, in training, from which on it is worth looking
 SEEDS = 5
-KEPT, PAGE = Path(".learning"), Path("docs/learning.md")
+LENGTHS = {"parity": (20, 40, 100)}  # asked at these lengths too: the longest in training, and far beyond
+KEPT, PAGE = Path("docs/learning.json"), Path("docs/learning.md")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Learnt:
     seconds: float  # CPU time of training alone, until solved or to the end
     final: float  # held-out accuracy at the end
     solved: bool  # at the end too
+    by_length: dict[int, float] = field(default_factory=dict)  # accuracy at the end
 
 
 def learn(chosen: Recipe, seed: int) -> Learnt:
@@ -54,7 +57,17 @@ def learn(chosen: Recipe, seed: int) -> Learnt:
         pass
     spent += time.process_time() - start
     final = run.evaluate(SURE).accuracy
-    return Learnt(solved_at, spent if solved_after is None else solved_after, final, final >= chosen.goal)
+    by_length = {n: last_answers(run, n) for n in LENGTHS.get(chosen.task.name, ())}
+    return Learnt(solved_at, spent if solved_after is None else solved_after, final, final >= chosen.goal, by_length)
+
+
+@torch.no_grad()
+def last_answers(run: Run, length: int) -> float:
+    """Share of problems of one length whose answer is right: where there is one after every token, the last."""
+    batch = run.task.lay_out(run.task.evaluation(SURE, length=length), run.trainer.form)
+    answers = run.model.head.predict(run.model.eval()(*batch.inputs).logits, batch.lengths)
+    last = [x if x.dim() == 1 else x[:, -1] for x in (answers, batch.target)]
+    return float((last[0] == last[1]).float().mean())
 
 
 def all_names(only: list[str]) -> list[str]:
@@ -68,21 +81,38 @@ def all_names(only: list[str]) -> list[str]:
     return names
 
 
-def kept_at(chosen: Recipe) -> Path:
+def key(chosen: Recipe) -> str:
     keys = [key_of(chosen, seed) for seed in range(SEEDS)]
-    return KEPT / f"{hashlib.sha256(json.dumps([chosen.goal, *keys]).encode()).hexdigest()[:24]}.json"
+    return hashlib.sha256(json.dumps([chosen.goal, *keys]).encode()).hexdigest()[:24]
 
 
-def known(chosen: Recipe) -> list[Learnt] | None:
-    path = kept_at(chosen)
-    return [Learnt(**run) for run in json.loads(path.read_text("utf-8"))] if path.exists() else None
+def rows() -> dict[str, dict]:
+    """name → the key of the recipe that was measured, and what the page says of it"""
+    return json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
 
 
-def measure(chosen: Recipe) -> list[Learnt]:
-    runs = [learn(chosen, seed) for seed in range(SEEDS)]
-    KEPT.mkdir(exist_ok=True)
-    kept_at(chosen).write_text(json.dumps([asdict(run) for run in runs]), "utf-8")
-    return runs
+def known(name: str, chosen: Recipe) -> Row | None:
+    row = rows().get(name)
+    return row["row"] if row and row["key"] == key(chosen) else None
+
+
+def everything() -> dict[str, tuple[Recipe, Row | None]]:
+    recipes = {name: recipe(*name.split("/")) for name in all_names([])}
+    return {name: (chosen, known(name, chosen)) for name, chosen in recipes.items()}
+
+
+def measure(name: str, chosen: Recipe) -> Row:
+    row = summary([learn(chosen, seed) for seed in range(SEEDS)])
+    keep({**rows(), name: {"key": key(chosen), "row": row}})
+    return row
+
+
+def keep(found: dict[str, dict]) -> None:
+    """One row per line, in order; the file is never half written."""
+    lines = ",\n".join(f'"{name}": {json.dumps(row, ensure_ascii=False)}' for name, row in sorted(found.items()))
+    part = KEPT.with_suffix(".part")
+    part.write_text(f"{{\n{lines}\n}}\n", "utf-8")
+    os.replace(part, KEPT)
 
 
 def main(arguments: list[str]) -> int:
@@ -97,11 +127,9 @@ def main(arguments: list[str]) -> int:
     torch.set_num_threads(1)
     for name in names:
         chosen = recipe(*name.split("/"))
-        runs = None if options.again else known(chosen)
-        print(in_print(name, runs or measure(chosen)), flush=True)
-    everything = {name: recipe(*name.split("/")) for name in all_names([])}
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(page({name: (chosen, known(chosen)) for name, chosen in everything.items()}), "utf-8")
+        row = None if options.again else known(name, chosen)
+        print(in_print(name, row or measure(name, chosen)), flush=True)
+    PAGE.write_text(page(everything()), "utf-8")
     return 0
 
 

@@ -13,6 +13,7 @@ FIRST_MEASURED = {  # steps until solved, median or range (and seeds solved, whe
     "rnn/parity": "105 (5/5)",
     "gru/parity": "35 (5/5)",
     "lstm/parity": "35 (5/5)",
+    "gpt/parity": "1200–2550 (4/5)",
     "transformer/running parity": "20–40 (4/5), bits and answers in turn",
     "transformer/copy": "30–40 (5/5)",
     "transformer/copy/learned": "50–70 (5/5)",
@@ -44,10 +45,30 @@ at the end of training; sequences are written without help, and every token coun
 training alone) until the goal is first met: median, and range over the seeds. *First measured*: steps, before anything
 was tuned. *Source*: what becomes of the variant `source`, which learns a fixed set of problems by heart.
 """
+LONGER = """## Longer than in training
+
+The longest problems in training have 20 bits. Share of right answers after the last bit: median, and range over the
+seeds.
+"""
+MEANT_TO_FAIL = """## Meant to fail
+
+Accuracy on held-out problems at the end, and the reason.
+"""
 
 
-def share(runs: list[Learnt]) -> str:
-    return f"{sum(run.solved for run in runs)}/{len(runs)}"
+Row = dict[str, str]  # what the page says of a recipe
+
+
+def summary(runs: list[Learnt]) -> Row:
+    """solved, steps, seconds; worst and accuracy at the end; and the accuracy at each length that was tried."""
+    found = {
+        "solved": f"{sum(run.solved for run in runs)}/{len(runs)}",
+        "steps": spread([run.step for run in runs if run.step is not None], ".0f"),
+        "seconds": format(statistics.median(run.seconds for run in runs), ".1f"),
+        "worst": f"{min(run.final for run in runs):.1%}",
+        "accuracy": spread([run.final for run in runs], ".0%"),
+    }
+    return found | {f"length {n}": spread([run.by_length[n] for run in runs], ".1%") for n in runs[0].by_length}
 
 
 def spread(values: list[float], form: str) -> str:
@@ -58,50 +79,38 @@ def spread(values: list[float], form: str) -> str:
     return middle if least == most else f"{middle} ({least}–{most})"
 
 
-def steps(runs: list[Learnt]) -> str:
-    return spread([run.step for run in runs if run.step is not None], ".0f")
+def in_print(name: str, row: Row) -> str:
+    known = FIRST_MEASURED.get(name, "")
+    return f"{name:<36} {row['solved']:>5}  {row['steps']:<20} {row['seconds']:>7} s  worst {row['worst']:>6}  first {known}"
 
 
-def seconds(runs: list[Learnt]) -> str:
-    return format(statistics.median(run.seconds for run in runs), ".1f")
-
-
-def in_print(name: str, runs: list[Learnt]) -> str:
-    worst = min(run.final for run in runs)
-    first = FIRST_MEASURED.get(name, "")
-    return f"{name:<36} {share(runs):>5}  {steps(runs):<20} {seconds(runs):>7} s  worst {worst:>6.1%}  first {first}"
-
-
-def page(rows: dict[str, tuple[Recipe, list[Learnt] | None]]) -> str:
-    """rows: name → its recipe and its runs, None where they are not measured yet"""
-    learnt, failing = [], []
-    for name, (chosen, runs) in rows.items():
+def page(rows: dict[str, tuple[Recipe, Row | None]]) -> str:
+    """rows: name → its recipe and what was measured, None where that is still to be done"""
+    learnt, failing, lengths = [], [], []
+    for name, (chosen, row) in rows.items():
         if chosen.why is None:
-            learnt.append([name, *_learnt(name, chosen, runs, rows)])
+            learnt.append([name, *_learnt(name, chosen, row, rows)])
         else:
-            failing.append([name, *_failing(chosen, runs)])
+            failing.append([name, row["accuracy"] if row else "not measured", chosen.why.en])
+        asked = {title: cell for title, cell in (row or {}).items() if title.startswith("length ")}
+        if asked and chosen.why is None:
+            lengths.append({"recipe": name, **asked})
     titles = ["recipe", "solved", "steps", "seconds", "worst at the end", "first measured", "source"]
-    why = "## Meant to fail\n\nAccuracy on held-out problems at the end, and the reason."
-    parts = [INTRODUCTION, _table(titles, learnt), why, _table(["recipe", "accuracy", "why"], failing)]
-    return "\n".join(part if part.endswith("\n") else part + "\n" for part in parts)
+    parts = [INTRODUCTION, _table(titles, learnt)]
+    if lengths:
+        parts += [LONGER, _table(list(lengths[0]), [list(row.values()) for row in lengths])]
+    parts += [MEANT_TO_FAIL, _table(["recipe", "accuracy", "why"], failing)]
+    return "\n".join(parts)
 
 
-def _learnt(name: str, chosen: Recipe, runs: list[Learnt] | None, rows: dict) -> list[str]:
+def _learnt(name: str, chosen: Recipe, row: Row | None, rows: dict) -> list[str]:
     by_heart = rows.get(f"{name}/source", (None, None))[1]
-    source = f"{share(by_heart)}, {_accuracies(by_heart)}" if by_heart else ""
+    source = f"{by_heart['solved']}, {by_heart['accuracy']}" if by_heart else ""
     first = FIRST_MEASURED.get(name, "")
-    if runs is None:
+    if row is None:
         return ["not measured", "", "", "", first, source]
     goal = "" if chosen.goal == 0.99 else f" (goal {chosen.goal:.0%})"
-    return [share(runs) + goal, steps(runs), seconds(runs), f"{min(run.final for run in runs):.1%}", first, source]
-
-
-def _failing(chosen: Recipe, runs: list[Learnt] | None) -> list[str]:
-    return ["not measured" if runs is None else _accuracies(runs), chosen.why.en]
-
-
-def _accuracies(runs: list[Learnt]) -> str:
-    return spread([run.final for run in runs], ".0%")
+    return [row["solved"] + goal, row["steps"], row["seconds"], row["worst"], first, source]
 
 
 def _table(titles: list[str], rows: list[list[str]]) -> str:
