@@ -74,6 +74,6 @@ export function mountGates(parent) {
 
 function sayNothing(element) {
   const runs = shown.runs.filter(({ family }) => RECURRENT.includes(family));
-  element.replaceChildren(make("p", {}, say("gates.none", { family: shown.story.family })), make("div", { class: "chips" },
+  element.replaceChildren(make("p", {}, say("gates.none", { family: say(`a_family.${shown.story.family}`) })), make("div", { class: "chips" },
     ...runs.map(({ name, title }) => make("button", { type: "button", class: "chip", onclick: () => chooseRun(name) }, inLanguage(title)))));
 }

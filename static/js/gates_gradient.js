@@ -79,10 +79,10 @@ export class Gradient {
     const found = this.answer(asked);
     if (!found) return [];
     if (this.of === "untrained") return found.lines.map((name, i) => line(lineName(name), name.split(" ")[0], found, name, 0, i));
-    const { family } = shown.runs.find(({ name }) => name === asked.run), moment = nearest(found.steps);
+    const family = shown.runs.find(({ name }) => name === asked.run)?.family ?? shown.story.family, moment = nearest(found.steps);
     const stack = `${layer().name.split("layers.")[0]}layers.`; // encoder and decoder read other tokens
     const mine = found.lines.filter((name) => this.of !== "input" || name.startsWith(stack));
-    return mine.map((name, i) => line(mine.length > 1 ? layerName(name) : say(`gates.family.${family}`), family, found, name, moment, i));
+    return mine.map((name, i) => line(mine.length > 1 ? layerName(name) : say(`family.${family}`), family, found, name, moment, i));
   }
 
   trace({ name, family, logs, shares, place }) {
@@ -123,15 +123,18 @@ export class Gradient {
   }
 
   sentence(lines) {
-    const said = lines.map(({ name, reached }) => say("gates.gradient_part", { name, share: fraction(reached) }));
+    const said = lines.map(({ name, reached }) => say("gates.gradient_part", { name, share: ratio(reached) }));
     const where = this.of === "untrained" ? say("gates.gradient_born", { length: lines[0].logs.length })
       : say(this.of === "long" ? "gates.gradient_long" : "gates.gradient_here", { step: [...new Set(lines.map(({ step }) => step))].join("/"), length: lines[0].logs.length });
     return `${where} ${said.join(say("gates.and"))}${say("gates.stop")}`;
   }
 
+  // One row per line and position. The long problems are many: their positions have no token of their own.
   csv() {
-    const head = ["name", ...this.lines[0].logs.map((_, t) => t)].join(",");
-    return `${[head, ...this.lines.map(({ name, logs }) => [`"${name}"`, ...logs.map((log) => 10 ** log)].join(","))].join("\n")}\n`;
+    const quote = (text) => `"${String(text).replaceAll('"', '""')}"`, token = (t) => (this.of === "input" ? quote(tokens()[t]) : "");
+    const rows = this.lines.flatMap(({ name, step, logs, shares }) => logs.map((log, t) => (
+      [quote(name), step, t, token(t), (10 ** log).toPrecision(6), (10 ** shares[t]).toPrecision(6)].join(","))));
+    return `${["name,training_step,position,token,gradient_norm,relative_to_last_read", ...rows].join("\n")}\n`;
   }
 }
 
@@ -157,14 +160,15 @@ function line(name, family, found, key, moment, place) {
 
 function lineName(key) {
   const [family, bias] = key.split(" ");
-  return bias === undefined ? say(`gates.family.${family}`) : say("gates.biased", { family: say(`gates.family.${family}`), bias });
+  return bias === undefined ? say(`family.${family}`) : say("gates.biased", { family: say(`family.${family}`), bias });
 }
 
-// "1/340", "10⁻¹²", "2.1 ×": a ratio as one would say it
-export function fraction(log) {
-  if (log > 0.005) return `${(10 ** log).toFixed(1)} ×`;
-  if (log > -4) return `1/${(10 ** -log).toFixed(log > -1 ? 1 : 0)}`;
-  return `10${[...String(Math.round(log))].map((digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)]).join("")}`;
+// 0.0145, 3.75 · 10⁻⁸: three digits of a number given as its logarithm
+export function ratio(log) {
+  if (log >= -3 && log < 2.999) return (10 ** log).toPrecision(3);
+  const power = Math.floor(log), digits = (10 ** (log - power)).toFixed(2); // 9.999 would be 10.00
+  const [shown, exponent] = digits === "10.00" ? ["1.00", power + 1] : [digits, power];
+  return `${shown} · 10${[...String(exponent)].map((digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)]).join("")}`;
 }
 
 const escaped = (token) => token.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

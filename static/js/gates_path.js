@@ -3,13 +3,16 @@
 import * as colour from "./colour.js";
 import { chips, make } from "./dom.js";
 import { Figure } from "./figure.js";
-import { layer, pointName, signals, time, tokens, trainingStep, working } from "./gates_data.js";
+import { about, layer, pointName, signals, time, tokens, trainingStep, working } from "./gates_data.js";
+import { beside } from "./gates_labels.js";
 import { plot, plotKeep } from "./plot.js";
 import { set, state } from "./store.js";
+import { shortened } from "./token_labels.js";
 import { say } from "./words.js";
 
-const SIDES = ["top right", "bottom right", "top left", "bottom left", "top center", "bottom center", "middle right", "middle left"];
 const APART = 2; // centres so many spreads from each other lie apart
+const STAGES = 5; // of the path, each darker than the one before
+const LETTERS = 8; // of a token beside its point
 
 export class Path {
   constructor(parent) {
@@ -31,17 +34,25 @@ export class Path {
     if (this.offered !== offered) chips(this.switch, options.map((value) => ({ value, text: pointName(value) })), this.of, (pathOf) => set({ pathOf }), say("gates.path_of"));
     this.offered = offered;
     const all = working(`${this.of}.path`), places = all.at(state.moment), shares = working(`${this.of}.shares`).at(state.moment).data;
-    const sentence = [say("gates.path_caption", { what: pointName(this.of), one: shares[0], two: shares[1] }), this.apart(places)].filter(Boolean).join(" ");
-    const range = (axis) => {
+    const facts = { what: pointName(this.of), one: shares[0], two: shares[1], step: trainingStep() };
+    const sentence = [say("gates.path_caption", facts), this.apart(places)].filter(Boolean).join(" ");
+    const ranges = [0, 1].map((axis) => {
       const along = all.data.filter((_, i) => i % 2 === axis), low = Math.min(...along), high = Math.max(...along), room = 0.12 * (high - low || 1);
       return [low - room, high + room];
-    };
+    });
     this.box.setAttribute("aria-label", sentence.replaceAll("**", ""));
-    plot(this.box, () => this.traces(places), {
-      xaxis: { range: range(0), title: { text: say("gates.component", { n: 1, share: shares[0] }) }, zeroline: false },
-      yaxis: { range: range(1), title: { text: say("gates.component", { n: 2, share: shares[1] }) }, zeroline: false },
-    }, { onClick: ({ customdata }) => customdata >= 0 && set({ step: customdata }) });
+    plot(this.box, () => this.traces(places), () => ({
+      xaxis: { range: ranges[0], title: { text: say("gates.component", { n: 1, share: shares[0] }) }, zeroline: false },
+      yaxis: { range: ranges[1], title: { text: say("gates.component", { n: 2, share: shares[1] }) }, zeroline: false },
+      annotations: this.names(places, ranges),
+    }), { onClick: ({ customdata }) => customdata >= 0 && set({ step: customdata }) });
     this.figure.say(sentence);
+  }
+
+  // steps in the order in which they are read; −1 is what there was before
+  order() {
+    const every = tokens().map((_, t) => t);
+    return [-1, ...(about().backwards ? every.reverse() : every)];
   }
 
   // classes: by running parity where there is one, else one
@@ -56,20 +67,38 @@ export class Path {
   }
 
   traces(places) {
-    const x = (t) => places.value(t + 1, 0), y = (t) => places.value(t + 1, 1), whole = [-1, ...tokens().map((_, t) => t)];
-    const [mute, ink, accent] = ["--iv-mute", "--iv-ink", "--iv-accent"].map(colour.token), now = time();
-    const hover = `%{text} (%{customdata})<br>PC1 %{x:.4f}<br>PC2 %{y:.4f}<extra></extra>`;
+    const x = (t) => places.value(t + 1, 0), y = (t) => places.value(t + 1, 1), order = this.order(), end = order.at(-1);
+    const [ink, accent] = ["--iv-ink", "--iv-accent"].map(colour.token), now = time();
+    const hover = `%{text} (%{customdata})<br>PC1 %{x:.4f}<br>PC2 %{y:.4f}<extra></extra>`, quiet = { hoverinfo: "skip", showlegend: false };
     return [
-      { x: whole.map(x), y: whole.map(y), mode: "lines", line: { color: mute, width: 1 }, opacity: 0.55, hoverinfo: "skip", showlegend: false },
+      ...stages(order).map((steps, i, all) => ({
+        ...quiet, x: steps.map(x), y: steps.map(y), mode: "lines+markers", line: { color: ink, width: 1.3 }, opacity: 0.25 + (0.6 * (i + 1)) / all.length,
+        marker: { symbol: "arrow", angleref: "previous", size: steps.map((_, k) => (k ? 10 : 0)), standoff: 6, color: ink },
+      })),
       { x: [x(-1)], y: [y(-1)], text: [say("gates.start")], customdata: [-1], mode: "markers", name: say("gates.start"), hovertemplate: hover,
         marker: { symbol: "x", size: 10, color: ink } },
-      { x: [x(now)], y: [y(now)], mode: "markers", showlegend: false, hoverinfo: "skip", marker: { symbol: "circle-open", size: 24, color: accent, line: { width: 2.5 } } },
+      { x: [x(end)], y: [y(end)], mode: "markers", name: say("gates.end"), hoverinfo: "skip", marker: { symbol: "square-open", size: 15, color: ink, line: { width: 2 } } },
+      { ...quiet, x: [x(now)], y: [y(now)], mode: "markers", marker: { symbol: "circle-open", size: 26, color: accent, line: { width: 2.5 } } },
       ...this.classes().map(({ name, steps, colour: fill, symbol }) => ({
-        name, x: steps.map(x), y: steps.map(y), customdata: steps, text: steps.map((t) => text(tokens()[t])), mode: "markers+text", hovertemplate: hover,
-        textposition: steps.map((t) => SIDES[t % SIDES.length]), textfont: { family: "ui-monospace, monospace", size: 13, color: ink },
+        name, x: steps.map(x), y: steps.map(y), customdata: steps, text: steps.map((t) => text(tokens()[t])), mode: "markers", hovertemplate: hover,
         marker: { symbol, size: 11, color: fill, line: { color: colour.token("--iv-card"), width: 1 } },
       })),
     ];
+  }
+
+  // each token beside its point, where there is room for it; the chosen one and the ends come first
+  names(places, ranges) {
+    const axes = this.box._fullLayout, width = axes?.xaxis._length ?? this.box.clientWidth - 80, height = axes?.yaxis._length ?? this.box.clientHeight - 90;
+    const px = (t, axis) => ((places.value(t + 1, axis) - ranges[axis][0]) / (ranges[axis][1] - ranges[axis][0])) * (axis ? -height : width);
+    const order = this.order(), first = [time(), -1, order.at(-1)], asked = [...new Set([...first, ...order])];
+    const named = (t) => (t < 0 ? say("gates.start") : shortened(tokens()[t], LETTERS));
+    const at = (t) => ({ t, x: px(t, 0), y: px(t, 1), text: named(t) });
+    const found = beside(asked.map(at), order.map(at), { width, height });
+    const [ink, accent] = ["--iv-ink", "--iv-accent"].map(colour.token);
+    return found.map(({ t, dx, dy, text: said }) => ({
+      x: places.value(t + 1, 0), y: places.value(t + 1, 1), xshift: dx, yshift: -dy, text: text(said), showarrow: false, borderpad: 0,
+      font: { family: 'ui-monospace, Menlo, "Noto Sans Mono CJK SC", monospace', size: 13, color: t === time() ? accent : ink },
+    }));
   }
 
   // how far the two classes lie from each other, in units of their own spread
@@ -89,6 +118,13 @@ export class Path {
     const lines = [say("gates.start"), ...tokens()].map((token, i) => `"${token.replaceAll('"', '""')}",${places.value(i, 0)},${places.value(i, 1)}`);
     return `${["token,PC1,PC2", ...lines].join("\n")}\n`;
   }
+}
+
+// the path cut into stages that share their ends
+function stages(order) {
+  const size = Math.max(1, Math.ceil((order.length - 1) / STAGES)), found = [];
+  for (let i = 0; i < order.length - 1; i += size) found.push(order.slice(i, i + size + 1));
+  return found;
 }
 
 const text = (token) => token.replaceAll("&", "&amp;").replaceAll("<", "&lt;"); // Plotly reads some markup

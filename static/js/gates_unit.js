@@ -2,7 +2,8 @@
 
 import { chips, make } from "./dom.js";
 import { Figure } from "./figure.js";
-import { correlations, kindOf, limitOf, point, pointName, points, signalName, signals, time, tokens, trainingStep, unit, values, working } from "./gates_data.js";
+import { correlations, kindOf, limitOf, point, pointName, points, signalName, signals, time, tokens, trainingStep, unit, values } from "./gates_data.js";
+import { hasMemory, memoryWords } from "./gates_memory.js";
 import { Heatmap } from "./heatmap.js";
 import { Tensor } from "./payload.js";
 import { Score } from "./gates_score.js";
@@ -10,6 +11,7 @@ import { set, shown, state } from "./store.js";
 import { say } from "./words.js";
 
 const THROUGH = ["time", "training"];
+const STILL = 0.1, PEAK = 1.25; // changes of a swing that are not told; how far above both ends a peak is
 
 export class OneUnit {
   constructor(parent) {
@@ -65,24 +67,29 @@ export class OneUnit {
     this.map.set({ values: matrix, rows: every, columns: steps.map(String), kind: kindOf(point()), limit: limitOf(point(), unit()), label });
   }
 
-  // what its state follows best, and how long it remembers
+  // what its state follows best, and what it does with what it holds
   timeWords() {
     const said = [], rs = Object.entries(signals()).map(([name, signal]) => [name, correlations("hidden", signal, state.moment)[unit()]]);
     const [name, r] = rs.reduce((best, one) => (Math.abs(one[1]) > Math.abs(best[1]) ? one : best), [null, 0]);
     if (name) said.push(say("gates.unit_follows", { signal: signalName(name), r: (r < 0 ? "−" : "+") + Math.abs(r).toFixed(2) }));
-    const halfLife = working("half_life")?.value(state.moment, unit());
-    if (halfLife) said.push(say("gates.unit_memory", { steps: halfLife }));
+    if (hasMemory()) said.push(memoryWords(unit(), state.moment));
     return said.join(" ") || say("gates.unit_still");
   }
 
-  // the widest swing over the tokens: when it first reached half of what it has in the end
+  // the swing over the tokens (largest − smallest value): whether it grew or shrank, and when it was half way
   trainingWords() {
-    const swing = shown.look.steps.map((_, m) => {
+    const { steps } = shown.look, what = pointName(point());
+    const swing = steps.map((_, m) => {
       const row = tokens().map((__, t) => values(point()).value(m, t, unit()));
       return Math.max(...row) - Math.min(...row);
     });
-    const end = swing.at(-1), from = swing.findIndex((size) => size >= end / 2);
-    return say("gates.training_caption", { what: pointName(point()), start: swing[0], end, step: shown.look.steps[from] });
+    const start = swing[0], end = swing.at(-1), grew = end > start, peak = Math.max(...swing);
+    if (steps.length < 2) return say("gates.swing_once", { what, end, step: steps[0] });
+    const same = Math.abs(end - start) <= STILL * Math.max(start, end), half = (start + end) / 2;
+    const step = steps[swing.findIndex((size) => (grew ? size >= half : size <= half))];
+    const said = say(`gates.swing_${same ? "same" : grew ? "grew" : "shrank"}`, { what, start, end, step });
+    const high = peak > PEAK * Math.max(start, end);
+    return high ? `${said} ${say("gates.swing_peak", { peak, step: steps[swing.indexOf(peak)] })}` : said;
   }
 
   describe(name, t, moment) {

@@ -4,6 +4,7 @@ import * as colour from "./colour.js";
 import { chips, make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { correlations, kindOf, last, limitOf, point, pointName, points, signalName, signals, time, tokens, trainingStep, unit, units, values, working } from "./gates_data.js";
+import { memoryCaption } from "./gates_memory.js";
 import { Heatmap } from "./heatmap.js";
 import { Tensor } from "./payload.js";
 import { set, shown, state } from "./store.js";
@@ -93,10 +94,7 @@ export class Units {
   sentence(name, at, found, how) {
     const what = pointName(name);
     if (how === "follows") return followWords(found, what);
-    if (how === "memory") {
-      const best = found.indexOf(Math.max(...found)), middle = [...found].sort((a, b) => a - b)[found.length >> 1];
-      return say("gates.memory_caption", { unit: best, steps: found[best], middle });
-    }
+    if (how === "memory") return memoryCaption(found, state.moment);
     if (how === "saturation") {
       const full = [...found].filter((x) => x >= 0.9).length, mean = [...found].reduce((a, b) => a + b, 0) / found.length;
       return say("gates.saturation_caption", { what, full, units: found.length, mean });
