@@ -6,6 +6,7 @@ import { fresh, layerName, loadWorkings } from "./gates_data.js";
 import { Equations } from "./gates_equations.js";
 import { Gradient } from "./gates_gradient.js";
 import { Path } from "./gates_path.js";
+import { busy } from "./header.js";
 import { OneUnit } from "./gates_unit.js";
 import { firstSort, order, Units } from "./gates_units.js";
 import { chooseRun } from "./session.js";
@@ -38,7 +39,7 @@ export function mountGates(parent) {
     if (!some) return sayNothing(nothing);
     try {
       problem.hidden = true;
-      await loadWorkings();
+      await busy(loadWorkings());
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       problem.hidden = false;

@@ -5,9 +5,10 @@ import * as colour from "./colour.js";
 import { chips, make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { fresh, layer, layerName, question, time, tokens } from "./gates_data.js";
+import { typeSize } from "./lines.js";
 import { plot, plotKeep } from "./plot.js";
 import { set, shown, state } from "./store.js";
-import { say } from "./words.js";
+import { inLanguage, say } from "./words.js";
 
 const OF = ["input", "long", "untrained"];
 const LOOKS = { rnn: ["orange", "circle"], gru: ["blue", "square"], lstm: ["ink", "diamond"], seq2seq: ["ink", "circle"] };
@@ -34,14 +35,14 @@ export class Gradient {
     this.offer();
     const questions = this.questions(), lines = questions.flatMap((asked) => this.linesOf(asked));
     const waiting = questions.find((asked) => !this.answer(asked));
-    if (!lines.length) return this.figure.say(waiting ? say("gates.computing", { name: waiting.run }) : "");
+    if (!lines.length) return this.figure.say(waiting ? say("gates.computing", { name: titleOf(waiting.run) }) : "");
     const sentence = this.sentence(lines);
     this.box.setAttribute("aria-label", sentence.replaceAll("**", ""));
     this.lines = lines;
     plot(this.box, () => lines.map((line) => this.trace(line)), () => this.layout(lines), {
       onClick: ({ pointIndex }) => this.of === "input" && set({ step: pointIndex }),
     });
-    this.figure.say(waiting ? `${sentence} ${say("gates.computing", { name: waiting.run })}` : sentence);
+    this.figure.say(waiting ? `${sentence} ${say("gates.computing", { name: titleOf(waiting.run) })}` : sentence);
   }
 
   offer() {
@@ -99,7 +100,7 @@ export class Gradient {
     const ticks = Array.from({ length }, (_, t) => t).filter((t) => t % every === 0), accent = colour.token("--iv-accent");
     const range = [Math.min(...lines.map(({ lowest }) => lowest)) - 0.5, Math.max(...lines.map(({ highest }) => highest)) + 0.5];
     return {
-      margin: { l: 78 }, annotations: this.names(lines, range),
+      margin: { l: 92 }, annotations: this.names(lines, range),
       xaxis: {
         tickvals: ticks, ticktext: ticks.map((t) => (own ? escaped(tokens()[t]) : String(t))), zeroline: false, range: [-0.5, length - 0.5],
         title: { text: say(own ? "gates.tokens_read" : "gates.position_read") },
@@ -117,7 +118,7 @@ export class Gradient {
       above = Math.min(at, above - step);
       return {
         x, y: above, text: escaped(name), showarrow: false, xanchor: "right", yanchor: "bottom", yshift: 2, opacity: 0.9,
-        bgcolor: colour.token("--iv-card"), font: { color: COLOURS[LOOKS[family][0]](), size: 13 },
+        bgcolor: colour.token("--iv-card"), font: { color: COLOURS[LOOKS[family][0]](), size: typeSize() },
       };
     });
   }
@@ -137,6 +138,8 @@ export class Gradient {
     return `${["name,training_step,position,token,gradient_norm,relative_to_last_read", ...rows].join("\n")}\n`;
   }
 }
+
+const titleOf = (run) => inLanguage(shown.runs.find(({ name }) => name === run)?.title ?? { en: run, zh: run });
 
 // the same share of the training as the playhead shows, in a run that may have been longer
 function nearest(steps) {
@@ -168,7 +171,7 @@ export function ratio(log) {
   if (log >= -3 && log < 2.999) return (10 ** log).toPrecision(3);
   const power = Math.floor(log), digits = (10 ** (log - power)).toFixed(2); // 9.999 would be 10.00
   const [shown, exponent] = digits === "10.00" ? ["1.00", power + 1] : [digits, power];
-  return `${shown} · 10${[...String(exponent)].map((digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)]).join("")}`;
+  return `${shown}\u00a0·\u00a010${[...String(exponent)].map((digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)]).join("")}`;
 }
 
 const escaped = (token) => token.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

@@ -5,6 +5,7 @@ import { chips, make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { about, layer, pointName, signals, time, tokens, trainingStep, working } from "./gates_data.js";
 import { beside } from "./gates_labels.js";
+import { typeSize } from "./lines.js";
 import { plot, plotKeep } from "./plot.js";
 import { set, state } from "./store.js";
 import { shortened } from "./token_labels.js";
@@ -97,7 +98,7 @@ export class Path {
     const [ink, accent] = ["--iv-ink", "--iv-accent"].map(colour.token);
     return found.map(({ t, dx, dy, text: said }) => ({
       x: places.value(t + 1, 0), y: places.value(t + 1, 1), xshift: dx, yshift: -dy, text: text(said), showarrow: false, borderpad: 0,
-      font: { family: 'ui-monospace, Menlo, "Noto Sans Mono CJK SC", monospace', size: 13, color: t === time() ? accent : ink },
+      font: { family: 'ui-monospace, Menlo, "Noto Sans Mono CJK SC", monospace', size: typeSize(), color: t === time() ? accent : ink },
     }));
   }
 

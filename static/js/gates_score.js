@@ -2,15 +2,17 @@
 
 import * as colour from "./colour.js";
 import { make } from "./dom.js";
+import { typeSize } from "./lines.js";
+import { pngOf, svgText } from "./svg_files.js";
 
-const GAP = 7, TOP = 22, NAME = 78, NUMBER = 62; // px
-const FONT = { "font-family": 'ui-monospace, Menlo, "Noto Sans Mono CJK SC", monospace', "font-size": 12 };
+const GAP = 7, TOP = 22, NAME = 86, NUMBER = 66; // px
+const FONT = 'ui-monospace, Menlo, "Noto Sans Mono CJK SC", monospace';
 
 export class Score {
   // options: onSelect(name of row, column), describe(name of row, column) → text of the tip
   constructor(parent, options) {
     this.options = options;
-    this.svg = make("svg", { class: "gates-score", role: "img", tabindex: 0, ...FONT });
+    this.svg = make("svg", { class: "gates-score", role: "img", tabindex: 0, "font-family": FONT });
     this.tip = make("div", { class: "tip", role: "status", hidden: true });
     this.box = make("div", { class: "heatmap-box" }, this.svg, this.tip);
     parent.append(this.box);
@@ -39,6 +41,7 @@ export class Score {
     const text = (x, y, anchor, fill, said, size = null) => make("text", { x, y, "text-anchor": anchor, fill, "font-size": size }, said);
     this.svg.setAttribute("width", width);
     this.svg.setAttribute("height", height);
+    this.svg.setAttribute("font-size", typeSize());
     this.svg.replaceChildren(
       make("rect", { x: NAME + column * cell, y: 0, width: cell, height, fill: soft }),
       ...columns.map((token, i) => (i % every && i !== column ? null
@@ -61,7 +64,7 @@ export class Score {
       make("path", { d: bars((value) => value < 0), fill: low }),
       text(NAME - 8, top + tall / 2 + 4, "end", chosen ? accent : ink, said),
       text(width - 2, top + tall / 2 + 1, "end", chosen ? accent : ink, values[column].toFixed(3).replace("-", "−")),
-      text(width - 2, top + tall / 2 + 13, "end", mute, signed ? `±${bound}` : `0–${bound}`, 10),
+      text(width - 2, top + tall / 2 + 14, "end", mute, signed ? `±${bound}` : `0–${bound}`, typeSize() - 2),
     ];
   }
 
@@ -97,21 +100,10 @@ export class Score {
   }
 
   svgText() {
-    const copy = this.svg.cloneNode(true);
-    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    return new XMLSerializer().serializeToString(copy);
+    return svgText(this.svg);
   }
 
   png() {
-    const image = new Image(), canvas = document.createElement("canvas");
-    return new Promise((resolve) => {
-      image.onload = () => {
-        canvas.width = 2 * image.width;
-        canvas.height = 2 * image.height;
-        canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-        canvas.toBlob(resolve, "image/png");
-      };
-      image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(this.svgText())}`;
-    });
+    return pngOf(this.svgText());
   }
 }

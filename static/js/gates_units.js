@@ -49,7 +49,7 @@ export class Units {
     this.figure.tools.append(this.legend, make("label", { class: "gates-sort" }, say("gates.sort_by"), this.sorter));
     this.figure.body.before(make("div", { class: "gates-row" }, this.points));
     this.map = new Heatmap(this.figure.body, {
-      get height() { return Math.max(240, window.innerHeight - 452); }, // so that the caption stands above the timeline
+      get height() { return Math.max(240, window.innerHeight - (window.innerWidth < 1700 ? 452 : 506)); }, // so that the caption stands above the timeline
       onSelect: ([row, column]) => set({ unit: this.order[row], step: column }), describe: (row, column) => this.describe(row, column),
     });
   }

@@ -4,10 +4,12 @@ import * as colour from "./colour.js";
 import { make } from "./dom.js";
 import { pngOf, svgText } from "./svg_files.js";
 
-const [TOP, BOTTOM, LEFT, RIGHT] = [12, 44, 62, 18]; // px around the lines
-const TYPE = 13; // px, type size
-const APART = 15; // px between two names
+const [TOP, BOTTOM, LEFT, RIGHT] = [12, 44, 62, 24]; // px around the lines
+const APART = 17, TIE = 16; // px between two names, and from a line's end to its name
 const FONT = "system-ui, 'Noto Sans CJK SC', sans-serif";
+
+// px: larger where there is room, so that it can be read from the last row
+export const typeSize = () => (window.innerWidth >= 1700 ? 15 : 13);
 
 export class Lines {
   // options: height, onSelect(x)
@@ -45,14 +47,14 @@ export class Lines {
     if (!width) return;
     const { x, series, range, shade, marks, xName, yName, format, formatX } = this.data;
     const names = series.filter((one) => !one.unnamed);
-    const room = RIGHT + (names.length ? Math.min(150, Math.max(...names.map((one) => textWidth(one.name)))) : 0);
+    const room = RIGHT + (names.length ? Math.min(170, Math.max(...names.map((one) => textWidth(one.name)))) : 0);
     const [low, high] = range ?? spread(series.flatMap((one) => one.y.filter((v) => v !== null)));
     const [first, last] = [x[0], x.at(-1)], foot = height - BOTTOM, inner = width - LEFT - room;
     const px = (value) => LEFT + (inner * (value - first)) / (last - first || 1);
     const py = (value) => TOP + (foot - TOP) * (1 - (value - low) / (high - low || 1));
     this.place = { px, py, foot, inner, width };
     const [ink, mute, line, soft] = ["--iv-ink", "--iv-mute", "--iv-line", "--iv-soft"].map(tint);
-    const text = (attributes, words) => make("text", { fill: mute, "font-size": TYPE, ...attributes }, words);
+    const text = (attributes, words) => make("text", { fill: mute, "font-size": typeSize(), ...attributes }, words);
     const parts = [];
     if (shade) {
       parts.push(make("rect", { x: px(shade.from), y: TOP, width: px(shade.to) - px(shade.from), height: foot - TOP, fill: soft }));
@@ -67,7 +69,7 @@ export class Lines {
     }
     parts.push(text({ x: LEFT + inner / 2, y: height - 5, "text-anchor": "middle" }, `${xName} →`));
     parts.push(text({ x: 0, y: 0, "text-anchor": "middle", transform: `translate(13 ${(TOP + foot) / 2}) rotate(-90)` }, yName));
-    for (const one of series) parts.push(...this.drawOne(one));
+    for (const one of [...series].sort((a, b) => strengthOf(a) - strengthOf(b))) parts.push(...this.drawOne(one)); // the chosen one on top
     for (const mark of marks) {
       const at = { x1: px(mark.x), x2: px(mark.x), y1: TOP, y2: foot };
       parts.push(make("line", { ...at, stroke: ink, "stroke-width": 1.5, "stroke-dasharray": "2 3" }));
@@ -100,18 +102,23 @@ export class Lines {
     return [path, ...places.map((i) => make("circle", { cx: px(x[i]), cy: py(y[i]), r: 1 + width / 1.4, fill: stroke }))];
   }
 
-  // names beside the lines' ends, pushed apart where the lines meet
+  // names beside the lines' ends, spread where lines meet; a name that had to move is tied to its line. Where there is
+  // not room for all, the strong lines' names stay
   drawNames(named) {
-    const { px, py, foot } = this.place, { x } = this.data;
-    const ends = named.map((one) => {
+    const { px, py, foot } = this.place, { x } = this.data, room = Math.floor((foot + 6 - TOP) / APART) + 1;
+    const kept = named.length > room ? new Set([...named].sort((a, b) => strengthOf(b) - strengthOf(a)).slice(0, room)) : new Set(named);
+    const ends = named.filter((one) => kept.has(one)).map((one) => {
       const end = one.y.findLastIndex((value) => value !== null);
       return { one, x: px(x[end]), y: py(one.y[end] ?? 0) };
     }).sort((a, b) => a.y - b.y);
-    for (let i = 1; i < ends.length; i++) ends[i].y = Math.max(ends[i].y, ends[i - 1].y + APART);
-    for (let i = ends.length - 1, most = foot + 6; i >= 0; i--, most -= APART) ends[i].y = Math.min(ends[i].y, most);
-    return ends.map(({ one, x: at, y }) => make("text", {
-      x: at + 8, y: y + 4, fill: one.colour, "font-size": TYPE, "font-weight": (one.width ?? 2) > 2.5 ? 700 : 400,
-    }, one.name));
+    const places = spreadOut(ends.map(({ y }) => y), APART, TOP, foot + 6);
+    return ends.flatMap(({ one, x: at, y }, i) => [
+      Math.abs(places[i] - y) > 3
+        ? make("path", { d: `M${at + 2} ${y}L${at + TIE - 3} ${places[i]}`, stroke: one.colour, fill: "none", "stroke-width": 1, opacity: 0.7 }) : null,
+      make("text", {
+        class: "line-name", x: at + TIE, y: places[i] + 4, fill: one.colour, "font-size": typeSize(), "font-weight": strengthOf(one) > 2.5 ? 700 : 400,
+      }, one.name),
+    ].filter(Boolean));
   }
 
   indexAt(event) {
@@ -194,12 +201,32 @@ export function ticks(low, high, most) {
   return found;
 }
 
+const strengthOf = ({ width = 2 }) => width;
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 const tidy = (value) => String(Number(value.toPrecision(6))).replace("-", "−");
+
+// Places at least so far apart between two bounds, in the order given and together as near to what was wanted as can be:
+// those that would meet share the room around their middle (pool adjacent violators).
+export function spreadOut(wanted, apart, low, high) {
+  const groups = [];
+  wanted.forEach((y, i) => {
+    groups.push({ sum: y - i * apart, count: 1 });
+    while (groups.length > 1 && middle(groups.at(-2)) > middle(groups.at(-1))) {
+      const last = groups.pop(), before = groups.at(-1);
+      before.sum += last.sum;
+      before.count += last.count;
+    }
+  });
+  const most = Math.max(low, high - (wanted.length - 1) * apart);
+  const places = groups.flatMap((group) => Array(group.count).fill(Math.max(low, Math.min(most, middle(group)))));
+  return places.map((place, i) => place + i * apart);
+}
+
+const middle = ({ sum, count }) => sum / count;
 
 function spread(values) {
   const low = Math.min(...values), high = Math.max(...values), more = (high - low || 1) * 0.06;
   return [low - more, high + more];
 }
 
-const textWidth = (text) => [...text].reduce((sum, c) => sum + (c > "\u2e7f" ? 14 : 7.4), 8);
+const textWidth = (text) => [...text].reduce((sum, c) => sum + (c > "\u2e7f" ? 1.08 : 0.57) * typeSize(), 8);

@@ -2,6 +2,7 @@
 
 import * as colour from "./colour.js";
 import { make } from "./dom.js";
+import { typeSize } from "./lines.js";
 import { on } from "./store.js";
 
 const asked = new Map(); // element → the last thing to be drawn in it
@@ -44,11 +45,11 @@ function draw(Plotly, element) {
 
 function themed(layout) {
   const [ink, mute, line, card] = ["--iv-ink", "--iv-mute", "--iv-line", "--iv-card"].map(colour.token);
-  const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, tickfont: { color: mute, size: 12 }, title: { font: { color: mute, size: 13 } } };
+  const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, tickfont: { color: mute, size: typeSize() }, title: { font: { color: mute, size: typeSize() } } };
   const axes = Object.fromEntries(Object.keys(layout).filter((key) => /^[xy]axis/.test(key)).map((key) => [key, merge(axis, layout[key])]));
   return merge({
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: card, margin: { l: 64, r: 16, t: 12, b: 48 }, hovermode: "closest",
-    font: { family: 'system-ui, "Noto Sans CJK SC", sans-serif', size: 13, color: ink },
+    font: { family: 'system-ui, "Noto Sans CJK SC", sans-serif', size: typeSize(), color: ink },
     hoverlabel: { bgcolor: ink, bordercolor: ink, font: { color: colour.token("--iv-paper"), family: "ui-monospace, Menlo, monospace" } },
     legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 }, xaxis: axis, yaxis: axis,
   }, { ...layout, ...axes });

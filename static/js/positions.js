@@ -50,7 +50,7 @@ export async function mountPositions(parent) {
   function describe(scheme, own) {
     const offered = Object.keys(PANELS).map((value) => ({ value, text: say(`pos.scheme.${value}`) }));
     chips(schemes, offered, scheme, (value) => choose({ scheme: value }), say("pos.schemes"));
-    sayInto(run, own ? say("pos.run_has", { scheme: say(`pos.scheme.${own}`) }) : say("pos.run_none", { family: shown.story.family }));
+    sayInto(run, own ? say("pos.run_has", { scheme: say(`pos.scheme.${own}`) }) : say("pos.run_none", { family: say(`a_family.${shown.story.family}`) }));
     formula.replaceChildren(...formulas[scheme]());
     formula.setAttribute("aria-label", say(`pos.formula.${scheme}`));
     sayInto(idea, say(`pos.idea.${scheme}`));

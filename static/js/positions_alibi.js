@@ -74,9 +74,15 @@ export class AlibiPanel extends Panel {
     this.table.show({
       columns: ["head", "slope", "half"].map((name) => say(`pos.alibi.column.${name}`)), numbers, hot: this.head,
       rows: numbers.map(([head, slope, half]) => [head, slope.toPrecision(5), half.toPrecision(3)]),
-      caption: say("pos.alibi.slopes_caption", {
+      caption: [say("pos.alibi.slopes_caption", {
         heads, steep: number(steep, 4), short: Math.min(...halves).toFixed(1), long: Math.max(...halves).toFixed(1),
-      }),
+      }), this.between(heads)].filter(Boolean).join(" "),
     });
+  }
+
+  // the formula is that of powers of two
+  between(heads) {
+    const power = 2 ** Math.floor(Math.log2(heads));
+    return heads > power ? say("pos.alibi.between", { heads, power, last: power - 1, double: 2 * power }) : null;
   }
 }

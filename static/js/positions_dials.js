@@ -2,7 +2,7 @@
 
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
-import { tint } from "./lines.js";
+import { tint, typeSize } from "./lines.js";
 import { sayOnce } from "./positions_figures.js";
 import { range } from "./positions_parts.js";
 import { pngOf, svgText } from "./svg_files.js";
@@ -51,7 +51,7 @@ export class Dials {
     const { position, other, pair } = this.data, on = i === pair;
     const [ink, mute, line, accent, amber, card] = ["ink", "mute", "line", "accent", "amber", "card"].map((name) => tint(`--iv-${name}`));
     const facts = { class: "dial", "data-pair": i, "data-angle": this.angle(position, i) };
-    const name = make("text", { x, y: y + FACE + 17, "text-anchor": "middle", "font-size": 12, fill: on ? accent : mute });
+    const name = make("text", { x, y: y + FACE + 17, "text-anchor": "middle", "font-size": typeSize(), fill: on ? accent : mute });
     name.append(say("pos.rope.pair", { pair: i }));
     return make("g", { ...facts, onclick: () => this.options.onSelect(i) },
       make("title", {}, this.options.describe(i)),

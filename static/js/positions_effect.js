@@ -7,6 +7,7 @@ import { format, say } from "./words.js";
 
 const LEARNED = 0.95; // mean accuracy within the lengths of training from which a scheme counts as learned
 const mean = (list) => list.reduce((sum, value) => sum + value, 0) / list.length;
+const opening = (words) => words[0].toUpperCase() + words.slice(1); // of a sentence
 const name = ({ scheme }) => say(`pos.scheme.${scheme}`);
 
 export class Effect {
@@ -31,7 +32,9 @@ export class Effect {
       series: this.schemes.map((one, i) => ({ name: name(one), y: one.y, ...styles[i], width: mine(one) ? 4 : 2, dots: mine(one) })),
       caption: [
         this.best(high, lengths.at(-1)), this.failed(), this.chosen(lengths.at(-1)),
-        say("pos.effect.how", { family, task, seeds: seeds.length, problems: evaluated_on }),
+        say("pos.effect.how", {
+          family: opening(say(`a_family.${family}`)), task: say(`pos.effect.task.${task}`), seeds: seeds.length, problems: evaluated_on,
+        }),
       ].filter(Boolean).join(" "),
     });
   }

@@ -25,7 +25,7 @@ export const formulas = {
   ],
   alibi: () => [
     line("score", sub(v("i"), v("j")), " = ", over(product(), ["√", v("d")]), " − ", v("s"), sub(v("h")), " |", v("i"), " − ", v("j"), "|"),
-    line(v("s"), sub(v("h")), " = 2", sup("−8", v("h"), "/", v("H")), ",  ", v("h"), " = 1 … ", v("H")),
+    line(v("s"), sub(v("h")), " = 2", sup("−8(", v("h"), "+1)/", v("H")), ",  ", v("h"), " = 0 … ", v("H"), "−1"),
   ],
   t5: () => [
     line("score", sub(v("i"), v("j")), " = ", ...product(), " + ", v("b"), sub(v("h")), " [bucket (", v("j"), " − ", v("i"), ")]"),

@@ -2,6 +2,7 @@
 
 import { askArrays, Refusal } from "./api.js";
 import { chips, make } from "./dom.js";
+import { busy } from "./header.js";
 import { set, state } from "./store.js";
 import { say } from "./words.js";
 
@@ -42,7 +43,7 @@ export class Panel {
     if (key !== this.asked) {
       this.asked = key;
       try {
-        const found = await Promise.all(Object.values(questions).map((parts) => ask(...parts)));
+        const found = await busy(Promise.all(Object.values(questions).map((parts) => ask(...parts))));
         if (this.asked !== key) return; // a newer question is on its way
         this.answers = Object.fromEntries(Object.keys(questions).map((name, i) => [name, found[i]]));
         this.problem.hidden = true;

@@ -1,7 +1,7 @@
 // T5: which offsets share a bucket, one- and two-sided; and what a trained model's heads learned to add for each.
 
 import { make } from "./dom.js";
-import { palette, shadeOf } from "./lines.js";
+import { palette, shadeOf, tint } from "./lines.js";
 import { LinesFigure, MapFigure } from "./positions_figures.js";
 import { chipRow, chosen, number, Panel, range, signed } from "./positions_parts.js";
 import { Origin, partWords } from "./positions_trained.js";
@@ -27,6 +27,8 @@ export class T5Panel extends Panel {
     const above = make("div", {});
     this.bias.figure.body.prepend(above);
     this.origin = new Origin(above, "t5");
+    this.heads = make("div", { class: "chips" });
+    above.append(this.heads);
   }
 
   questions() {
@@ -80,13 +82,15 @@ export class T5Panel extends Panel {
     chipRow(this.parts, "part", parts, say("pos.part_label"), partWords, part);
     const biases = trained.arrays[`${part}.bias`], values = biases.at(index), heads = values.shape[0];
     const kept = range(offsets.length).filter((i) => !one_sided.includes(part) || offsets[i] <= 0);
+    const mine = Math.min(chosen().head, heads - 1);
+    chipRow(this.heads, "head", range(heads), say("pos.head_label"), (n) => say("pos.head", { n }), mine);
     const most = 1.05 * biases.data.reduce((m, v) => Math.max(m, Math.abs(v)), 0.1), best = strongest(values, heads, kept);
     this.bias.show({
       x: kept.map((i) => offsets[i]), step: true, range: [-most, most], formatX: signed, format: (v) => number(v, 4),
       xName: say("pos.offset_key"), yName: say("pos.bias"),
       series: range(heads).map((head) => ({
         name: say("pos.head", { n: head }), y: kept.map((i) => values.value(head, i)),
-        colour: shadeOf(head, heads), dash: DASHES[head % DASHES.length], width: 2.4,
+        ...(head === mine ? { colour: tint("--iv-accent"), width: 4 } : { colour: shadeOf(head, heads), dash: DASHES[head % DASHES.length], width: 1.6 }),
       })),
       caption: say("pos.t5.bias_caption", { step: steps[index], head: best.head, offset: signed(offsets[best.at]), value: number(best.value, 2) }),
     });

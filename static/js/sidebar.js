@@ -12,7 +12,7 @@ export function mountSidebar(parent) {
   const facts = make("small"), pills = make("div", { class: "pills" }), lead = make("p", { class: "lead" });
   const box = make("textarea", { id: "input", rows: 2, "aria-label": say("input"), spellcheck: "false", maxlength: 20000 });
   const problem = make("p", { class: "problem", role: "alert", hidden: true });
-  const tokens = make("div", { class: "tokens" });
+  const tokens = make("div", { class: "tokens", role: "group", "aria-label": say("input_tokens"), onkeydown: (event) => walk(event, tokens) });
   const hint = make("small", { class: "hint" });
   const answer = make("div", { class: "answer" });
   const step = make("b", { class: "step" }), of = make("small"), moment = make("p", { class: "amber" });
@@ -38,9 +38,10 @@ export function mountSidebar(parent) {
   on(["story"], () => {
     const story = shown.story;
     picker.value = story.name;
-    facts.textContent = [story.family, ...shapeWords(story.shape), say("parameters", { n: story.parameters })].join(" · ");
-    const made = [say("held_out_share", { share: story.accuracy }), say("seed", { seed: story.seed })];
-    for (const [n, share] of Object.entries(story.accuracy_by_length)) made.splice(1, 0, say("at_length", { n, share }));
+    facts.textContent = [say(`family.${story.family}`), ...shapeWords(story.shape), say("parameters", { n: story.parameters })].join(" · ");
+    const measured = typeof story.accuracy === "number"; // a run that is being trained is not, yet
+    const made = [measured ? say("held_out_share", { share: story.accuracy }) : say("not_measured"), say("seed", { seed: story.seed })];
+    for (const [n, share] of Object.entries(story.accuracy_by_length ?? {})) made.splice(1, 0, say("at_length", { n, share }));
     if (story.ceiling) made.splice(1, 0, say("at_best", { share: story.ceiling }));
     pills.replaceChildren(...made.map((text) => make("span", { class: "pill" }, text)));
     sayInto(lead, inLanguage(story.lead));
@@ -49,7 +50,7 @@ export function mountSidebar(parent) {
   on(["look"], () => {
     if (document.activeElement !== box) box.value = shown.look.text;
     tokens.replaceChildren(...shown.look.axes.source.map((token, i) => make("button", {
-      type: "button", class: "token", onclick: () => set({ step: i, cell: [i, state.cell?.[1] ?? i] }),
+      type: "button", class: "token", title: say("token_help"), tabindex: i ? -1 : 0, onclick: () => set({ step: i, cell: [i, state.cell?.[1] ?? i] }),
     }, token)));
   });
   on(["problem"], () => {
@@ -57,23 +58,34 @@ export function mountSidebar(parent) {
     problem.textContent = shown.problem ? `${shown.problem} ${say("still")}` : "";
     if (shown.problem && state.run) picker.value = state.run;
   });
-  on(["loading"], () => parent.classList.toggle("loading", shown.loading));
   on(["look", "moment", "story"], () => {
     if (!shown.story || !shown.look) return;
     const { snapshots, steps, moments } = shown.story, at = snapshots[state.moment];
     step.textContent = say("step", { step: at });
-    of.textContent = say("of", { last: steps.at(-1) });
+    of.textContent = say("of", { last: steps.at(-1) ?? 0 });
     const just = moments.filter((m) => m.step <= at && m.step > (snapshots[state.moment - 1] ?? -1));
     moment.textContent = just.map((m) => `◆ ${inLanguage(m.text)}`).join("\n");
-    sayAnswer(answer, shown.look.answers[state.moment]);
+    sayAnswer(answer, shown.look.answers[state.moment] ?? shown.look.answers.at(-1));
   });
 }
 
 const card = (title, body) => make("section", {}, make("h4", {}, title), body);
 
+// One stop of the tab key for all tokens; arrow keys move among them.
+function walk(event, tokens) {
+  const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key], all = [...tokens.children];
+  const at = all.indexOf(event.target);
+  if (!move || at < 0) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const next = all[Math.max(0, Math.min(all.length - 1, at + move))];
+  for (const token of all) token.tabIndex = token === next ? 0 : -1;
+  next.focus();
+}
+
 function shapeWords({ n_layers, n_heads, d_hidden, position }) {
   const size = n_heads ? say("layers_heads", { layers: n_layers, heads: n_heads }) : say("layers_units", { layers: n_layers, units: d_hidden });
-  return position ? [size, position] : [size];
+  return position ? [size, say(`pos.scheme.${position}`)] : [size];
 }
 
 function alphabet(tokens) {

@@ -1,12 +1,16 @@
 // The run's learning at the foot of the page: loss, accuracy, moments, and the playhead that moves every picture.
 
 import { make } from "./dom.js";
+import { spreadOut } from "./lines.js";
 import { on, set, shown, state } from "./store.js";
+import { brokenAt, curve, highest, lastStep, scaleOf, ticks } from "./timeline_curves.js";
 import { inLanguage, say } from "./words.js";
 
-const PLAY_MS = 260, TICK = 38; // ms per snapshot; px between two numbers below the curves
-const [TOP, BOTTOM, LEFT, RIGHT] = [18, 28, 64, 164]; // px around the curves
-let svg, playhead, playButton, timer = null, place = null;
+const PLAY_MS = 260, TICK = 44; // ms per snapshot; px between two numbers below the curves
+const [TOP, TOP_NARROW, BOTTOM, LEFT, RIGHT, RIGHT_WIDE] = [18, 28, 28, 64, 164, 196]; // px around the curves
+const NARROW = 560, WIDE = 1600; // px of the whole from which there is room for names beside the curves, and for larger type
+const NAME = 16, ALIKE = 0.15; // px between two names; held-out and training accuracy closer than this share one
+let svg, playhead, playButton, timer = null, place = null, drawnRun = null;
 
 export function mountTimeline(parent) {
   playButton = make("button", { type: "button", class: "play", onclick: toggle, "aria-label": say("play"), title: say("play_hint") }, "▶");
@@ -15,7 +19,11 @@ export function mountTimeline(parent) {
   svg.addEventListener("pointerdown", (event) => { svg.setPointerCapture(event.pointerId); seek(event); });
   svg.addEventListener("pointermove", (event) => { if (event.buttons) seek(event); });
   new ResizeObserver(() => shown.story && draw()).observe(svg);
-  on(["story"], () => { stop(); draw(); });
+  on(["story"], () => {
+    if (drawnRun !== shown.story.name) stop(); // a run that is being trained comes again and again
+    drawnRun = shown.story.name;
+    draw();
+  });
   on(["moment"], movePlayhead);
   document.addEventListener("keydown", keys);
 }
@@ -28,7 +36,7 @@ function keys(event) {
     event.preventDefault();
     stop();
     set({ moment: Math.max(0, Math.min(last, to)) });
-  } else if (event.key === " " && !event.target.closest("button")) {
+  } else if (event.key === " " && !event.target.closest("button, summary, a")) {
     event.preventDefault();
     toggle();
   }
@@ -36,11 +44,12 @@ function keys(event) {
 
 function toggle() {
   if (timer) return stop();
+  if ((shown.story?.snapshots.length ?? 0) < 2) return;
   const last = shown.story.snapshots.length - 1;
   if (state.moment === last) set({ moment: 0 });
   playButton.textContent = "❚❚";
   playButton.setAttribute("aria-label", say("pause"));
-  timer = setInterval(() => (state.moment < last ? set({ moment: state.moment + 1 }) : stop()), PLAY_MS);
+  timer = setInterval(() => (state.moment < shown.story.snapshots.length - 1 ? set({ moment: state.moment + 1 }) : stop()), PLAY_MS);
 }
 
 function stop() {
@@ -61,61 +70,99 @@ function seek(event) {
 function draw() {
   const { clientWidth: width, clientHeight: height } = svg;
   if (!width) return;
-  const story = shown.story, last = story.steps.at(-1);
-  const narrow = width < 560, left = narrow ? 14 : LEFT, right = narrow ? 14 : RIGHT;
-  const inner = width - left - right, foot = height - BOTTOM;
-  const x = (step) => left + (inner * Math.log1p(step)) / Math.log1p(last);
-  const highest = Math.max(...story.loss.slice(0, Math.max(20, story.loss.length / 4)), 1e-9);
-  const yLoss = (loss) => TOP + (foot - TOP) * (1 - Math.min(1.05, loss / highest));
-  const yAccuracy = (accuracy) => TOP + (foot - TOP) * (1 - accuracy);
-  const path = (values, y) => smooth(values).map((v, i) => `${i ? "L" : "M"}${x(story.steps[i]).toFixed(1)},${y(v).toFixed(1)}`).join("");
-  place = { x };
-  const parts = [
-    make("line", { x1: left, x2: left + inner, y1: yAccuracy(story.chance), y2: yAccuracy(story.chance), class: "chance" }),
-    make("path", { d: path(story.loss, yLoss), class: "loss" }),
-    make("path", { d: path(story.accuracies, yAccuracy), class: "accuracy" }),
-    ...ticks(last, x).map((step) => make("text", { x: x(step), y: height - 6, class: "tick" }, String(step))),
+  const { story } = shown, last = lastStep(story);
+  const narrow = width < NARROW, left = narrow ? 14 : LEFT, right = narrow ? 20 : width < WIDE ? RIGHT : RIGHT_WIDE, top = narrow ? TOP_NARROW : TOP;
+  const inner = width - left - right, foot = height - BOTTOM, x = scaleOf(story, left, inner), most = highest(story.loss);
+  const yLoss = (loss) => top + (foot - top) * (1 - Math.min(1.05, loss / most));
+  const yAccuracy = (accuracy) => top + (foot - top) * (1 - accuracy);
+  const loss = curve(story.loss, story.steps, x, yLoss), accuracy = curve(story.accuracies, story.steps, x, yAccuracy);
+  place = { x, top, foot, left, end: left + inner, narrow };
+  playhead = make("g", { class: "playhead" }, make("line", { y1: top - 12, y2: foot + 4 }), make("circle", { cy: top - 11, r: 6 }));
+  playButton.disabled = story.snapshots.length < 2;
+  svg.replaceChildren(
+    ...chance(story, yAccuracy),
+    ...[[loss, yLoss, "loss"], [accuracy, yAccuracy, "accuracy"]].flatMap(([line, y, name]) => drawn(line, y, name)),
+    ...ticks(last, x, TICK).map((step) => make("text", { x: x(step), y: height - 6, class: "tick" }, String(step))),
     ...story.snapshots.map((step) => make("line", { x1: x(step), x2: x(step), y1: foot, y2: foot + 4, class: "snap" })),
-    ...moments(story, x, foot, left + inner, narrow),
-  ];
-  if (!narrow) {
-    const ends = [smooth(story.accuracies).at(-1), smooth(story.loss).at(-1)];
-    let [ya, yl] = [yAccuracy(ends[0]), yLoss(ends[1])];
-    if (Math.abs(ya - yl) < 14) [ya, yl] = ya <= yl ? [ya - 7, ya + 8] : [yl + 8, yl - 7];
-    parts.push(make("text", { x: left + inner + 8, y: ya + 4, class: "name accuracy-name" }, say("train_accuracy")));
-    parts.push(make("text", { x: left + inner + 8, y: yl + 4, class: "name" }, say("loss")));
-    parts.push(make("text", { x: left - 8, y: yAccuracy(story.chance) + 4, class: "name end" }, say("chance")));
-  }
-  const held = make("circle", { cx: left + inner, cy: yAccuracy(story.accuracy), r: 4, class: "held-out" }, make("title", {}, say("held_out_share", { share: story.accuracy })));
-  parts.push(held);
-  if (!narrow && Math.abs(story.accuracy - smooth(story.accuracies).at(-1)) > 0.15) {
-    parts.push(make("text", { x: left + inner + 8, y: yAccuracy(story.accuracy) + 4, class: "name" }, say("held_out")));
-  }
-  playhead = make("g", { class: "playhead" }, make("line", { y1: 6, y2: foot + 4 }), make("circle", { cy: 7, r: 6 }));
-  svg.replaceChildren(...parts, playhead);
+    ...moments(story), ...broken(story),
+    ...(narrow ? namesAbove(loss, accuracy) : names(story, loss, accuracy, yLoss, yAccuracy)),
+    ...(isShare(story.accuracy) ? [make("circle", { cx: left + inner, cy: yAccuracy(story.accuracy), r: 4, class: "held-out" },
+      make("title", {}, say("held_out_share", { share: story.accuracy })))] : []),
+    ...(loss.count || accuracy.count ? [] : [make("text", { x: left + inner / 2, y: (top + foot) / 2, class: "tick" }, say("nothing_trained"))]),
+    playhead,
+  );
   movePlayhead();
 }
 
+const isShare = (value) => typeof value === "number";
+
+// a curve of one point is a point
+function drawn({ path, count, end, at }, y, name) {
+  if (!count) return [];
+  return count === 1 ? [make("circle", { cx: at, cy: y(end), r: 3, class: `${name} alone` })] : [make("path", { d: path, class: name })];
+}
+
+function chance(story, y) {
+  if (!isShare(story.chance)) return [];
+  const { left, end, narrow } = place, at = y(story.chance);
+  return [
+    make("line", { x1: left, x2: end, y1: at, y2: at, class: "chance" }),
+    make("text", { x: narrow ? left : left - 8, y: narrow ? at - 4 : at + 4, class: narrow ? "name" : "name end" }, say("chance")),
+  ];
+}
+
+// beside the curves' ends, none over another
+function names(story, loss, accuracy, yLoss, yAccuracy) {
+  const { top, foot, end } = place, wanted = [];
+  if (accuracy.count) wanted.push({ y: yAccuracy(accuracy.end), text: say("train_accuracy"), kind: "accuracy-name" });
+  if (loss.count) wanted.push({ y: yLoss(loss.end), text: say("loss"), kind: "loss-name" });
+  if (isShare(story.accuracy) && !(Math.abs(story.accuracy - accuracy.end) <= ALIKE)) wanted.push({ y: yAccuracy(story.accuracy), text: say("held_out"), kind: "held-out-name" });
+  wanted.sort((a, b) => a.y - b.y);
+  const places = spreadOut(wanted.map(({ y }) => y), NAME, top, foot);
+  return wanted.map(({ text, kind }, i) => make("text", { x: end + 10, y: places[i] + 4, class: `name ${kind}` }, text));
+}
+
+// where there is no room beside the curves
+function namesAbove(loss, accuracy) {
+  const words = [[accuracy, "accuracy-name", say("train_accuracy")], [loss, "loss-name", say("loss")]].filter(([line]) => line.count);
+  let at = place.left;
+  return words.map(([, kind, text]) => {
+    const name = make("text", { x: at, y: 13, class: `name ${kind}` }, `— ${text}`);
+    at += widthOf(text) + 34;
+    return name;
+  });
+}
+
+// from here on the loss is not a number
+function broken(story) {
+  const step = brokenAt(story), { x, top, foot, end, narrow } = place;
+  if (step === null) return [];
+  const at = x(step), text = say("loss_broke"), before = at + widthOf(text) + 12 > end;
+  return [make("g", { class: "broken" }, make("title", {}, say("loss_broke_at", { step })),
+    make("line", { x1: at, x2: at, y1: top, y2: foot }),
+    make("path", { d: `M${at - 5},${foot - 5}l10,10m0,-10l-10,10` }),
+    narrow ? "" : make("text", { x: before ? at - 9 : at + 9, y: (top + foot) / 2, class: before ? "end" : "" }, text))];
+}
+
+const widthOf = (text) => [...text].reduce((sum, letter) => sum + (letter > "\u2e7f" ? 13.5 : 7.4), 0);
+
 // Diamonds for all moments; words for as many as have room, in two rows, never one over another.
-function moments(story, x, foot, end, narrow) {
-  const rows = [[], []], parts = [];
-  for (const moment of [...story.moments].sort(byImportance)) {
+function moments(story) {
+  const { x, top, foot, end, narrow } = place, rows = [[], []];
+  return [...story.moments].sort(byImportance).map((moment) => {
     const at = x(moment.step), text = inLanguage(moment.text);
     const group = make("g", { class: "moment", onpointerdown: (event) => { event.stopPropagation(); jump(moment); } },
       make("title", {}, say("moment_at", { step: moment.step, what: text })),
-      make("line", { x1: at, x2: at, y1: TOP, y2: foot }),
+      make("line", { x1: at, x2: at, y1: top, y2: foot }),
       make("polygon", { points: `${at - 5},${foot} ${at},${foot - 6} ${at + 5},${foot} ${at},${foot + 6}` }));
-    const width = 7.2 * text.length * (/[\u4e00-\u9fff]/.test(text) ? 1.8 : 1) + 16;
-    const from = at + width > end ? at - width : at;
+    const width = widthOf(text) + 16, from = at + width > end ? at - width : at;
     const row = narrow ? -1 : rows.findIndex((taken) => taken.every(([a, b]) => from > b || from + width < a));
     if (row >= 0) {
       rows[row].push([from, from + width]);
-      const y = row === 0 ? 12 : foot - 10;
-      group.append(make("text", { x: from < at ? at - 6 : at + 6, y, class: from < at ? "end" : "" }, text));
+      group.append(make("text", { x: from < at ? at - 6 : at + 6, y: row === 0 ? 12 : foot - 10, class: from < at ? "end" : "" }, text));
     }
-    parts.push(group);
-  }
-  return parts;
+    return group;
+  });
 }
 
 // The run's own moments first, then heads with a telling role: they get the words when there is little room.
@@ -133,28 +180,10 @@ function jump(moment) {
 
 function movePlayhead() {
   if (!playhead || !shown.story) return;
-  const step = shown.story.snapshots[Math.min(state.moment, shown.story.snapshots.length - 1)];
+  const { snapshots } = shown.story, step = snapshots[Math.min(state.moment, snapshots.length - 1)] ?? 0;
   playhead.setAttribute("transform", `translate(${place.x(step)} 0)`);
   svg.setAttribute("aria-valuemin", 0);
-  svg.setAttribute("aria-valuemax", shown.story.steps.at(-1));
+  svg.setAttribute("aria-valuemax", lastStep(shown.story));
   svg.setAttribute("aria-valuenow", step);
-  svg.setAttribute("aria-valuetext", say("step_of", { step, last: shown.story.steps.at(-1) }));
-}
-
-// 0, 1, 2, 5, 10, … and the last step, each with room for its number
-function ticks(last, x) {
-  const steps = [0];
-  for (let decade = 1; decade < last; decade *= 10) {
-    for (const m of [1, 2, 5]) {
-      const step = m * decade;
-      if (x(step) - x(steps.at(-1)) >= TICK && x(last) - x(step) >= TICK) steps.push(step);
-    }
-  }
-  return [...steps, last];
-}
-
-function smooth(values) {
-  const share = Math.min(1, 12 / values.length);
-  let mean = values[0];
-  return values.map((value) => (mean += Math.max(share, 0.12) * (value - mean)));
+  svg.setAttribute("aria-valuetext", say("step_of", { step, last: lastStep(shown.story) }));
 }
