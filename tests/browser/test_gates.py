@@ -4,6 +4,7 @@ import csv
 import math
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,7 @@ def open_gates(
     return page
 
 
+@lru_cache
 def seen_in(run: str) -> Look:
     opened = shipped.load(run).run
     return look(opened, typed(opened, TEXT))
@@ -159,6 +161,80 @@ def test_a_click_chooses_unit_and_step_and_arrow_keys_do_too(new_page):
     expect(page.locator(".gates-equations h3")).to_contain_text(f"({step - 1})")
 
 
+def terms(run: str, moment: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(time, unit): the keeping gate, the kept and the new term of the state, for the steps after the first."""
+    at = {name: values[moment].double().numpy() for name, values in seen_in(run).cells[0].points.items()}
+    if "forget" in at:
+        return at["forget"][1:], at["forget"][1:] * at["cell"][:-1], at["input"][1:] * at["candidate"][1:]
+    z = at["update"][1:]
+    return z, z * at["hidden"][:-1], (1 - z) * at["candidate"][1:]
+
+
+@pytest.mark.parametrize(("run", "gate"), [("parity-lstm", "forget"), ("parity-gru", "update")])
+def test_units_say_whether_they_hold_fade_or_rewrite(new_page, run, gate):
+    page = open_gates(new_page, run)
+    caption, told = page.locator(".gates-unit .caption"), set()
+    for moment in (-1, 0):
+        keeper, old, fresh = terms(run, moment)
+        half_life = measures.half_life(seen_in(run).cells[0].points[gate][moment][None])
+        kept = np.abs(old) >= np.abs(fresh)
+        for unit in range(0, 32, 3) if moment else (5,):
+            page.evaluate(
+                "c => import('/ours/js/store.js').then(s => s.set(c))",
+                {"unit": unit, "moment": moment % len(seen_in(run).steps)},
+            )
+            share = np.exp(np.log(keeper[kept[:, unit], unit]).mean()) if kept[:, unit].any() else 0
+            many = kept[:, unit].mean()
+            how = "anew" if many <= 0.1 else "switches" if share >= 0.9 else "mixed"
+            if many >= 0.9:
+                how = "holds" if share >= 0.9 else "fades"
+            told.add(how)
+            said = caption.inner_text()
+            assert re.search(r"\*\*(.*?)\*\*", WORD[f"gates.memory.{how}"])[1] in said, (unit, how, said)
+            if how != "anew":
+                assert f"at {kept[:, unit].sum()} of the 11 tokens after the first" in said
+                assert f"{100 * share:.0f} %" in said
+            assert f"{half_life[unit]:.1f}" in said
+            if how == "switches":
+                held = np.log(0.5) / np.log(keeper[kept[:, unit], unit]).mean()
+                assert f"every {held:.1f} steps where it holds" in said
+    assert len(told) >= 3, told
+
+
+def test_a_unit_that_flips_at_every_3_is_said_to(new_page):
+    page = open_gates(new_page)
+    _, old, fresh = terms("parity-lstm", -1)
+    threes = np.array(TEXT.split()[1:]) == "3"
+    flips = [unit for unit in range(32) if ((np.abs(fresh) > np.abs(old))[:, unit] == threes).all()]
+    assert 3 in flips
+    page.evaluate("c => import('/ours/js/store.js').then(s => s.set(c))", {"unit": 3})
+    expect(page.locator(".gates-unit .caption")).to_contain_text("holds and rewrites")
+    assert "at every 3." in re.sub("[\u2068\u2069]", "", page.locator(".gates-unit .caption").inner_text())
+    page.locator(".gates-sort select").select_option("memory")
+    expect(page.locator(".gates-units .caption")).to_contain_text("hold and rewrite")
+
+
+def test_a_swing_is_said_to_grow_or_to_shrink(new_page):
+    page = open_gates(new_page, "parity-gru")
+    chip(page, WORD["gates.through.training"])
+    steps = shown(page, "s.shown.look.steps")
+    told = set()
+    for point, values in seen_in("parity-gru").cells[0].points.items():
+        swing = (values.amax(1) - values.amin(1)).numpy()  # (snapshot, unit)
+        for unit in (0, 5, 9, int((swing[-1] - swing[0]).argmin())):
+            page.evaluate("c => import('/ours/js/store.js').then(s => s.set(c))", {"unit": unit, "point": point})
+            start, end = swing[0, unit], swing[-1, unit]
+            same, half = abs(end - start) <= 0.1 * max(start, end), (start + end) / 2
+            how = "same" if same else "grew" if end > start else "shrank"
+            told.add(how)
+            said = page.locator(".gates-unit .caption").inner_text()
+            assert f"{start:.2f}" in said and f"{end:.2f}" in said
+            if not same:
+                step = steps[int((swing[:, unit] >= half if end > start else swing[:, unit] <= half).argmax())]
+                assert how in said and f"half way by step {step}" in said
+    assert {"grew", "shrank"} <= told, told
+
+
 def test_the_path_is_that_of_the_states(new_page):
     page = open_gates(new_page, "parity-gru")
     chip(page, WORD["gates.view.path"])
@@ -172,24 +248,77 @@ def test_the_path_is_that_of_the_states(new_page):
     np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-4)
 
 
+@pytest.mark.parametrize("run", ["parity-lstm", "dates-bahdanau"])
+def test_the_path_has_a_direction_and_its_names_do_not_meet(new_page, run):
+    page = open_gates(new_page, run)
+    chip(page, WORD["gates.view.path"])
+    expect(page.locator(".gates-plot .annotation").first).to_be_visible(timeout=30_000)
+    tokens = shown(page, "s.shown.look.axes.source")
+    for backwards in (False, True):
+        if backwards and run == "dates-bahdanau":
+            chip(page, "encoder · backwards")
+            page.wait_for_timeout(500)
+        elif backwards:
+            continue
+        walked = page.evaluate("""() => {
+            const { data } = document.querySelector('.gates-plot:not([hidden])'), named = (name) => data.find((one) => one.name === name);
+            const stages = data.filter((one) => one.marker?.angleref === 'previous');
+            return { x: stages.flatMap((one, i) => one.x.slice(i ? 1 : 0)), faint: stages.map((one) => one.opacity),
+              start: named('start').x[0], end: named('end').x[0], arrows: stages.every((one) => one.marker.symbol === 'arrow') };
+        }""")
+        path = shown(page, "Array.from(s.shown.workings.arrays[`${s.state.cells}.hidden.path`].at(s.state.moment).data)")
+        across = path[::2]
+        order = [across[0], *(across[:0:-1] if backwards else across[1:])]
+        assert walked["x"] == pytest.approx(order) and walked["arrows"]
+        assert walked["faint"] == sorted(walked["faint"]) and len(set(walked["faint"])) > 3  # it gets darker
+        assert (walked["start"], walked["end"]) == pytest.approx((order[0], order[-1]))
+    boxes = [one.bounding_box() for one in page.locator(".gates-plot:visible .annotation text").all()]
+    assert len(boxes) >= 0.8 * len(tokens)
+    assert not [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if overlap(a, b) > 2]
+
+
+def overlap(a: dict, b: dict) -> float:
+    """px by which two boxes lie over each other, the smaller way; ≤ 0: apart."""
+    return min(
+        min(a[at] + a[size], b[at] + b[size]) - max(a[at], b[at]) for at, size in (("x", "width"), ("y", "height"))
+    )
+
+
+def three_digits(number: float) -> str:
+    """As the captions write it: 0.0145, 3.75 · 10⁻⁸."""
+    if number >= 1e-3:
+        return f"{number:#.3g}"
+    digits, power = f"{number:.2e}".split("e")
+    return f"{digits} · 10{str(int(power)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
 def test_gradients_of_three_cells_in_one_picture(new_page):
     page = open_gates(new_page)
     chip(page, WORD["gates.view.gradient"])
     figure = ".gates-left > div:nth-child(3)"
-    expect(page.locator(f"{figure} .caption")).to_contain_text("LSTM", timeout=30_000)
-    _, *lines = table(page, figure)
-    assert [line[0] for line in lines] == ["RNN", "GRU", "LSTM"]
-    for family, *values in lines:
+    caption = page.locator(f"{figure} .caption")
+    expect(caption).to_contain_text("LSTM", timeout=30_000)
+    head, *lines = table(page, figure)
+    assert head == ["name", "training_step", "position", "token", "gradient_norm", "relative_to_last_read"]
+    assert list(dict.fromkeys(line[0] for line in lines)) == ["RNN", "GRU", "LSTM"]
+    for family in ("RNN", "GRU", "LSTM"):
+        mine = [line[1:] for line in lines if line[0] == family]
+        steps, places, tokens, norms, relative = zip(*mine, strict=True)
+        assert [int(place) for place in places] == list(range(12)) and list(tokens) == TEXT.split()
+        run = shipped.load(f"parity-{family.lower()}").run
+        assert set(map(int, steps)) == {run.snapshots[-1].step}
         _, arrays = payload.unpack(routes.packed_gradients(f"parity-{family.lower()}", TEXT, None, "input"))
-        np.testing.assert_allclose([float(x) for x in values], 10 ** arrays["layers.0.fwd"][-1], rtol=1e-4)
-    _, arrays = payload.unpack(routes.packed_gradients("parity-rnn", TEXT, None, "input"))
-    lost = round(float(arrays["layers.0.fwd"][-1, -1] - arrays["layers.0.fwd"][-1, 0]))  # powers of ten
-    power = f"10⁻{str(lost).translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
-    expect(page.locator(f"{figure} .caption")).to_contain_text(f"RNN {power}")
+        exact = 10.0 ** arrays["layers.0.fwd"][-1].astype(float)
+        np.testing.assert_allclose([float(x) for x in norms], exact, rtol=1e-5)
+        np.testing.assert_allclose([float(x) for x in relative], exact / exact[-1], rtol=1e-5)
+        said = caption.inner_text().replace("\u00a0", " ")
+        assert f"{family} {three_digits(exact[0] / exact[-1])}" in said, said
     chip(page, WORD["gates.gradient_of.untrained"])
-    expect(page.locator(f"{figure} .caption")).to_contain_text("10⁻²⁷", timeout=30_000)
     _, arrays = payload.unpack(routes.packed_untrained())
-    assert round(float(arrays["rnn"][0, 0] - arrays["rnn"][0, -1])) == -27
+    reached = 10 ** float(arrays["rnn"][0, 0] - arrays["rnn"][0, -1])
+    assert round(math.log10(reached)) == -27
+    expect(caption).to_contain_text(f"RNN {three_digits(reached)}".replace(" · ", "\u00a0·\u00a0"), timeout=30_000)
+    assert all(line[3] == "" for line in table(page, figure)[1:]), "problems that are many have no token"
 
 
 def test_moving_about_asks_the_server_nothing(new_page):
@@ -227,7 +356,7 @@ def test_a_run_without_gates_says_so_and_offers_those_that_have_some(new_page):
     page = open_gates(new_page)
     choose_run(page, "induction-gpt")
     nothing = page.locator("#gates .nothing")
-    expect(nothing).to_contain_text(WORD["gates.none"].format(family="gpt"))
+    expect(nothing).to_contain_text(WORD["gates.none"].format(family="a GPT"))
     expect(page.locator(".equation").first).to_be_hidden()
     nothing.get_by_role("button", name=WORD["run.parity-gru.title"]).click()
     expect(page.locator(".equation[data-point=reset]")).to_be_visible(timeout=30_000)
