@@ -6,7 +6,9 @@ import torch
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+import core
 from app import gallery, gates, payload, shipped
+from app.i18n import WORDS
 from app.main import STATIC
 from app.problem import Problem, held_out, typed
 from app.routes import bundles, looks, router
@@ -180,6 +182,20 @@ def test_routes_answer_and_refuse_with_a_sentence(client):
 def test_a_run_without_recurrence_has_no_workings(client):
     header, arrays = payload.unpack(client.post("/api/gates", json={"run": "induction-gpt", "held_out": 0}).content)
     assert header["layers"] == [] and arrays == {}
+
+
+def test_every_family_is_called_by_its_name():
+    for language, words in WORDS.items():
+        for family in core.models():
+            name = words[f"family.{family}"]
+            assert name.lower() == family and name.lower() in words[f"a_family.{family}"].lower(), (language, family)
+    assert WORDS["en"]["a_family.lstm"] == "an LSTM" and WORDS["en"]["a_family.gru"] == "a GRU"
+
+
+def test_one_word_for_a_token():
+    for name in ("gates", "positions", "runs", "shell"):
+        text = (STATIC / f"locales/zh/{name}.json").read_text("utf-8")
+        assert "符号" not in text and "“" not in text, name
 
 
 def test_plotly_comes_from_the_installed_package(client):

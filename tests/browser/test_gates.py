@@ -266,7 +266,9 @@ def test_the_path_has_a_direction_and_its_names_do_not_meet(new_page, run):
             return { x: stages.flatMap((one, i) => one.x.slice(i ? 1 : 0)), faint: stages.map((one) => one.opacity),
               start: named('start').x[0], end: named('end').x[0], arrows: stages.every((one) => one.marker.symbol === 'arrow') };
         }""")
-        path = shown(page, "Array.from(s.shown.workings.arrays[`${s.state.cells}.hidden.path`].at(s.state.moment).data)")
+        path = shown(
+            page, "Array.from(s.shown.workings.arrays[`${s.state.cells}.hidden.path`].at(s.state.moment).data)"
+        )
         across = path[::2]
         order = [across[0], *(across[:0:-1] if backwards else across[1:])]
         assert walked["x"] == pytest.approx(order) and walked["arrows"]

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import re
 from pathlib import Path
 
@@ -209,3 +210,59 @@ def test_the_effect_is_that_of_the_trained_runs(new_page):
     last = np.mean(mine["accuracy"], axis=0)[-1]
     assert f"{100 * last:.0f} % at length 24" in caption(page, "positions-effect")
     assert shown(page, "s.state.positions.scheme") == "sinusoidal"
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)], ids=["wide", "phone"])
+def test_names_beside_lines_do_not_meet(new_page, size):
+    page = open_positions(new_page, size, run="reverse-t5")
+    expect(page.locator(".t5-bias .line-name").first).to_be_visible()
+    boxes = {"t5-bias": names_of(page, "t5-bias"), "positions-effect": names_of(page, "positions-effect")}
+    choose_scheme(page, "alibi")
+    slide(page, "n_heads", 16)
+    expect(page.locator(".alibi-lines .line-name")).to_have_count(16)
+    boxes["alibi-lines"] = names_of(page, "alibi-lines")
+    assert len(boxes["t5-bias"]) == 8 and len(boxes["positions-effect"]) == 6
+    for figure, found in boxes.items():
+        tops = [box["y"] for box in found]
+        assert min(b - a for a, b in itertools.pairwise(tops)) >= 14, figure
+        assert max(box["x"] + box["width"] for box in found) <= size[0], figure
+
+
+def names_of(page: Page, figure: str) -> list[dict]:
+    """Their boxes, from the top."""
+    boxes = [one.bounding_box() for one in page.locator(f".{figure} .line-name").all()]
+    return sorted(boxes, key=lambda box: box["y"])
+
+
+def test_names_take_the_places_nearest_to_their_lines(new_page):
+    page = open_positions(new_page)
+
+    def places(wanted: list[float]) -> list[float]:
+        return page.evaluate("y => import('/ours/js/lines.js').then((l) => l.spreadOut(y, 10, 0, 100))", wanted)
+
+    assert places([5, 50, 90]) == [5, 50, 90]  # nobody is moved without need
+    assert places([50, 50, 50]) == [40, 50, 60]  # around their middle
+    assert places([0, 1, 2]) == [0, 10, 20] and places([100, 100]) == [90, 100]  # within the bounds
+    assert places([]) == []
+
+
+def test_the_alibi_formula_names_heads_as_the_pictures_do(new_page):
+    page = open_positions(new_page)
+    choose_scheme(page, "alibi")
+    formula = page.locator(".positions-idea .formula").inner_text()
+    assert "−8(h+1)/H" in formula and "h = 0 … H−1" in formula
+    _, numbers_found = numbers(page, "alibi-slopes")
+    np.testing.assert_allclose(numbers_found[:, 0], [2 ** (-8 * (h + 1) / 8) for h in range(8)], rtol=1e-6)
+    slide(page, "n_heads", 12)
+    expect(page.locator(".alibi-slopes .caption")).to_contain_text("heads 0 to 7 have the slopes of 8 heads")
+    _, numbers_found = numbers(page, "alibi-slopes")
+    between = [2 ** (-8 * (h + 1) / 16) for h in range(0, 8, 2)]
+    np.testing.assert_allclose(numbers_found[8:, 0], between, rtol=1e-6)
+
+
+def test_the_chosen_head_of_a_trained_t5_stands_out(new_page):
+    page = open_positions(new_page, run="reverse-t5")
+    page.locator(".t5-bias [data-value='5']").click()
+    expect(page.locator(".t5-bias .line-name[font-weight='700']")).to_have_text("head 5")
+    names, _ = numbers(page, "t5-bias")
+    assert names[1:] == [f"head {n}" for n in range(8)]

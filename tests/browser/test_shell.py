@@ -106,3 +106,85 @@ def test_language_and_ground_can_be_switched(new_page):
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_label(WORDS["zh"]["switch_ground"]).click()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != ground
+
+
+@pytest.mark.parametrize("width", [1440, 260], ids=["wide", "narrower than the tabs"])
+def test_tabs_are_never_hidden_in_a_menu(new_page, width):
+    page = open_app(new_page, (width, 844))
+    expect(page.locator("#tabs > .tab-wrapper [role=tab]")).to_have_count(3)
+    expect(page.locator("#tabs > .tab-wrapper .overflow-menu")).to_be_hidden()
+    row = page.locator("#tabs [role=tablist]")
+    assert row.evaluate("e => e.scrollWidth > e.clientWidth") == (width < 300)
+    page.locator("#tab-positions-button").click()
+    box, room = page.locator("#tab-positions-button").bounding_box(), row.bounding_box()
+    assert box["x"] >= room["x"] and box["x"] + box["width"] <= room["x"] + room["width"] + 1
+
+
+def test_the_keyboard_reaches_tabs_and_timeline_past_the_sidebar(new_page):
+    page = open_app(new_page)
+    page.keyboard.press("Tab")
+    expect(page.get_by_text(WORDS["en"]["skip_to_pictures"])).to_be_focused()
+    assert page.get_by_text(WORDS["en"]["skip_to_pictures"]).bounding_box()["y"] >= 0
+    page.keyboard.press("Enter")
+    expect(page.locator("#tab-attention-button")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#tab-gates-button")).to_be_focused()
+    expect(page.locator("#tab-gates-button")).to_have_attribute("aria-selected", "true")
+    outline = page.locator("#tab-gates-button").evaluate("e => getComputedStyle(e).outline")
+    accent = page.locator(".logo i").evaluate("e => getComputedStyle(e).color")
+    assert outline.startswith(accent) and "solid 2px" in outline
+    page.locator(".skip").nth(1).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("svg.timeline")).to_be_focused()
+
+
+def test_the_tokens_are_one_stop_of_the_tab_key(new_page):
+    page = open_app(new_page)
+    tokens = page.locator(".tokens .token")
+    assert [one.get_attribute("tabindex") for one in tokens.all()].count("0") == 1
+    moment = shown(page, "s.state.moment")
+    tokens.first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(tokens.nth(1)).to_be_focused()
+    assert shown(page, "s.state.moment") == moment, "the arrow key was the tokens'"
+
+
+SLOW = """ms => {
+    const fetched = window.fetch;
+    window.fetch = async (address, ...rest) => {
+        if (String(address).includes('api/look')) await new Promise((resolve) => setTimeout(resolve, ms));
+        return fetched(address, ...rest);
+    };
+}"""
+
+
+def test_a_slow_run_shows_that_it_is_coming_and_nothing_jumps(new_page):
+    page = open_app(new_page)
+    places = "['.run', '.one-head', '.timeline', '#tabs'].map((s) => JSON.stringify(document.querySelector(s).getBoundingClientRect()))"
+    before = page.evaluate(places)
+    page.evaluate(SLOW, 2500)
+    page.locator("#run").select_option("parity-gru")
+    expect(page.locator(".busy")).to_have_text(WORDS["en"]["loading"])
+    assert page.evaluate(places) == before
+    assert float(page.locator("#tabs .tabitem").first.evaluate("e => getComputedStyle(e).opacity")) < 1
+    wait_until(page, "s.state.run === 'parity-gru'")
+    expect(page.locator(".busy")).to_be_empty()
+
+
+def test_what_comes_at_once_shows_no_sign(new_page):
+    page = open_app(new_page)
+    seen = page.evaluate(
+        """async () => {
+            const { busy } = await import('/ours/js/header.js'), marks = [];
+            const watch = new MutationObserver(() => marks.push(document.documentElement.hasAttribute('data-busy')));
+            watch.observe(document.documentElement, { attributes: true });
+            const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+            await busy(Promise.resolve());
+            await busy(Promise.reject(new Error('refused'))).catch(() => null);
+            await pause(500);
+            const quick = marks.length;
+            await busy(pause(600));
+            return [quick, marks[0], document.documentElement.hasAttribute('data-busy')];
+        }"""
+    )
+    assert seen == [0, True, False]

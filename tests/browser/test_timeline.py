@@ -1,0 +1,119 @@
+"""The timeline draws any run: just begun, long, without accuracy, broken down; its lines are named at every size."""
+
+import math
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from app.i18n import WORDS
+from tests.browser.driving import open_app, shown
+
+WORD = WORDS["en"]
+LONG = 20_000
+STORIES = {
+    "just begun": {"steps": [], "loss": [], "accuracies": [], "snapshots": [0], "moments": [], "accuracy": None},
+    "one step": {"steps": [1], "loss": [2.3], "accuracies": [0.1], "snapshots": [0], "moments": [], "accuracy": None},
+    "no accuracy": {
+        "steps": [1, 2, 3],
+        "loss": [3.0, 2.0, 1.0],
+        "accuracies": [None] * 3,
+        "snapshots": [0, 3],
+        "moments": [],
+        "accuracy": None,
+        "chance": None,
+    },
+    "broken down": {
+        "steps": [1, 2, 3, 4, 5, 6],
+        "loss": [2.0, 2.5, 1e30, None, None, None],
+        "accuracies": [0.1, 0.2, 0.1, None, None, None],
+        "snapshots": [0, 3],
+        "moments": [],
+        "accuracy": 0.1,
+    },
+    "no loss at all": {"steps": [1], "loss": [None], "accuracies": [None], "snapshots": [0], "moments": []},
+    "long": {
+        "steps": list(range(1, LONG + 1)),
+        "loss": [3 * math.exp(-i / 4000) + 0.1 * math.sin(i) for i in range(LONG)],
+        "accuracies": [1 - math.exp(-i / 4000) for i in range(LONG)],
+        "snapshots": [0, 1, 10, 100, 1000, 10_000, LONG],
+        "moments": [],
+        "accuracy": 0.99,
+    },
+}
+
+
+def show_story(page: Page, changes: dict) -> None:
+    page.evaluate(
+        """changes => import('/ours/js/store.js').then((s) => {
+            s.set({ moment: changes.snapshots.length - 1 });
+            s.show({ story: { ...s.shown.story, name: 'another', ...changes } });
+        })""",
+        changes,
+    )
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)], ids=["wide", "phone"])
+def test_every_kind_of_run_can_be_drawn(new_page, size):
+    page = open_app(new_page, size)
+    timeline = page.locator("svg.timeline")
+    for name, story in STORIES.items():
+        show_story(page, story)
+        drawn = timeline.evaluate("e => e.innerHTML")
+        assert "NaN" not in drawn and "Infinity" not in drawn and "undefined" not in drawn, name
+        losses = [loss for loss in story["loss"] if loss is not None]
+        assert timeline.locator(".loss").count() == bool(losses), name
+        shares = [share for share in story["accuracies"] if share is not None]
+        assert timeline.locator(".accuracy").count() == bool(shares), name
+        assert timeline.locator(".held-out").count() == (story.get("accuracy", 1) is not None), name
+        assert timeline.locator(".broken").count() == (bool(story["loss"]) and story["loss"][-1] is None), name
+        assert timeline.get_attribute("aria-valuenow") == str(story["snapshots"][-1])
+        box, ground = page.locator(".playhead circle").bounding_box(), timeline.bounding_box()
+        assert ground["x"] <= box["x"] and box["x"] + box["width"] <= ground["x"] + ground["width"] + 1, name
+        assert page.locator(".play").is_disabled() == (len(story["snapshots"]) < 2), name
+    assert (
+        page.locator("svg.timeline .loss").evaluate("e => e.getAttribute('d').length") < 60_000
+    )  # not 20,000 points
+
+
+def test_a_run_that_has_begun_says_so_and_one_that_broke_says_where(new_page):
+    page = open_app(new_page)
+    show_story(page, STORIES["just begun"])
+    expect(page.locator("svg.timeline")).to_contain_text(WORD["nothing_trained"])
+    expect(page.locator(".pills")).to_contain_text(WORD["not_measured"])
+    show_story(page, STORIES["broken down"])
+    expect(page.locator("svg.timeline .broken")).to_contain_text(WORD["loss_broke"])
+    expect(page.locator("svg.timeline .broken title")).to_have_text(WORD["loss_broke_at"].format(step=4))
+    at = page.locator("svg.timeline .broken line").get_attribute("x1")
+    ticks = page.locator("svg.timeline .snap").all()
+    assert float(ticks[1].get_attribute("x1")) < float(at)  # after step 3
+
+
+@pytest.mark.parametrize(("size", "locale"), [((390, 844), "en-US"), ((390, 844), "zh-CN"), ((1440, 900), "en-US")])
+def test_its_lines_are_named_and_the_names_do_not_meet(new_page, size, locale):
+    page = open_app(new_page, size, "light", locale)
+    words = WORDS[locale[:2]]
+    for key, kind in (("train_accuracy", "accuracy-name"), ("loss", "loss-name")):
+        expect(page.locator(f"svg.timeline .{kind}")).to_contain_text(words[key])
+        assert page.locator(f"svg.timeline .{kind}").evaluate("e => getComputedStyle(e).fill") == page.locator(
+            f"svg.timeline .{kind.removesuffix('-name')}"
+        ).evaluate("e => getComputedStyle(e).stroke")
+    for story in (STORIES["one step"], STORIES["long"], STORIES["broken down"]):
+        show_story(page, story)
+        boxes = [one.bounding_box() for one in page.locator("svg.timeline .name").all()]
+        ground = page.locator("svg.timeline").bounding_box()
+        for i, a in enumerate(boxes):
+            assert a["x"] + a["width"] <= ground["x"] + ground["width"] + 1
+            for b in boxes[:i]:
+                apart = a["x"] + a["width"] <= b["x"] + 1 or b["x"] + b["width"] <= a["x"] + 1
+                assert apart or abs(a["y"] - b["y"]) >= 12, (a, b)
+
+
+def test_a_run_that_goes_on_training_does_not_stop_the_player(new_page):
+    page = open_app(new_page)
+    page.evaluate("import('/ours/js/store.js').then((s) => s.set({ moment: 0 }))")
+    page.locator(".play").click()
+    page.evaluate("import('/ours/js/store.js').then((s) => s.show({ story: { ...s.shown.story } }))")
+    expect(page.locator(".play")).to_have_attribute("aria-label", WORD["pause"])
+    show_story(page, STORIES["long"])
+    expect(page.locator(".play")).to_have_attribute("aria-label", WORD["play"])
+    assert shown(page, "s.state.moment") == 6
