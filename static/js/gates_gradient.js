@@ -7,6 +7,7 @@ import { Figure } from "./figure.js";
 import { fresh, layer, layerName, question, time, tokens } from "./gates_data.js";
 import { typeSize } from "./lines.js";
 import { plot, plotKeep } from "./plot.js";
+import { sentences } from "./sentences.js";
 import { set, shown, state } from "./store.js";
 import { inLanguage, say } from "./words.js";
 
@@ -14,7 +15,7 @@ const OF = ["input", "long", "untrained"];
 const LOOKS = { rnn: ["orange", "circle"], gru: ["blue", "square"], lstm: ["ink", "diamond"], seq2seq: ["ink", "circle"] };
 const COLOURS = { orange: () => colour.css(colour.scale("signed")[255]), blue: () => colour.css(colour.scale("signed")[0]), ink: () => colour.token("--iv-ink") };
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash"], NAME = 19; // px of a name's line
-const MOST_ANSWERS = 100;
+const MOST_ANSWERS = 100, NARROW = 480; // px
 
 export class Gradient {
   constructor(parent) {
@@ -42,7 +43,7 @@ export class Gradient {
     plot(this.box, () => lines.map((line) => this.trace(line)), () => this.layout(lines), {
       onClick: ({ pointIndex }) => this.of === "input" && set({ step: pointIndex }),
     });
-    this.figure.say(waiting ? `${sentence} ${say("gates.computing", { name: titleOf(waiting.run) })}` : sentence);
+    this.figure.say(sentences(sentence, waiting && say("gates.computing", { name: titleOf(waiting.run) })));
   }
 
   offer() {
@@ -50,6 +51,11 @@ export class Gradient {
     this.offered = this.of;
     const options = OF.map((value) => ({ value, text: say(`gates.gradient_of.${value}`), title: say(`gates.gradient_help.${value}`) }));
     chips(this.switch, options, this.of, (gradientOf) => set({ gradientOf }), say("gates.view.gradient"));
+  }
+
+  // no room for names beside the lines
+  get narrow() {
+    return this.box.clientWidth < NARROW;
   }
 
   // one per run, so that each line is drawn as soon as it has come
@@ -90,7 +96,7 @@ export class Gradient {
     const [tint, symbol] = LOOKS[family], dash = DASHES[place % DASHES.length], fill = COLOURS[tint]();
     return {
       name, x: logs.map((_, t) => t), y: shares.map((log) => 10 ** log), customdata: logs.map((log) => 10 ** log), mode: "lines+markers",
-      line: { color: fill, width: 2.5, dash }, marker: { symbol, size: logs.length > 30 ? 4 : 8, color: fill }, showlegend: false,
+      line: { color: fill, width: 2.5, dash }, marker: { symbol, size: logs.length > 30 ? 4 : 8, color: fill },
       hovertemplate: `${name} · %{x}<br>${say("gates.share_of_last")}: %{y:.3e}<br>|∂L/∂h|: %{customdata:.3e}<extra></extra>`,
     };
   }
@@ -100,12 +106,12 @@ export class Gradient {
     const ticks = Array.from({ length }, (_, t) => t).filter((t) => t % every === 0), accent = colour.token("--iv-accent");
     const range = [Math.min(...lines.map(({ lowest }) => lowest)) - 0.5, Math.max(...lines.map(({ highest }) => highest)) + 0.5];
     return {
-      margin: { l: 92 }, annotations: this.names(lines, range),
+      margin: { l: 92 }, annotations: this.narrow ? [] : this.names(lines, range), showlegend: this.narrow,
       xaxis: {
         tickvals: ticks, ticktext: ticks.map((t) => (own ? escaped(tokens()[t]) : String(t))), zeroline: false, range: [-0.5, length - 0.5],
         title: { text: say(own ? "gates.tokens_read" : "gates.position_read") },
       },
-      yaxis: { type: "log", exponentformat: "power", showexponent: "all", nticks: 9, title: { text: say("gates.gradient_axis") }, range },
+      yaxis: { type: "log", exponentformat: "power", showexponent: "all", dtick: Math.ceil((range[1] - range[0]) / 9), title: { text: say("gates.gradient_axis") }, range },
       shapes: own ? [{ type: "rect", x0: time() - 0.5, x1: time() + 0.5, y0: 0, y1: 1, yref: "paper", fillcolor: accent, opacity: 0.1, line: { width: 0 } }] : [],
     };
   }
@@ -127,7 +133,7 @@ export class Gradient {
     const said = lines.map(({ name, reached }) => say("gates.gradient_part", { name, share: ratio(reached) }));
     const where = this.of === "untrained" ? say("gates.gradient_born", { length: lines[0].logs.length })
       : say(this.of === "long" ? "gates.gradient_long" : "gates.gradient_here", { step: [...new Set(lines.map(({ step }) => step))].join("/"), length: lines[0].logs.length });
-    return `${where} ${said.join(say("gates.and"))}${say("gates.stop")}`;
+    return sentences(where, `${said.join(say("gates.and"))}${say("gates.stop")}`);
   }
 
   // One row per line and position. The long problems are many: their positions have no token of their own.

@@ -1,6 +1,7 @@
 // Does a unit hold its state, let it fade, or write it anew? Told from both terms of its own equation, step by step.
 
 import { about, tokens, values, working } from "./gates_data.js";
+import { sentences } from "./sentences.js";
 import { quoted } from "./token_labels.js";
 import { say } from "./words.js";
 
@@ -46,14 +47,14 @@ export function memoryWords(unit, moment) {
   const of = say(all.length < length ? "gates.memory.after_first" : "gates.memory.tokens", { n: all.length });
   const said = say(`gates.memory.${how}`, { kept: kept.length, fresh: fresh.length, tokens: of, share, where: where(fresh, all) });
   const number = say(how === "switches" ? "gates.half_life_held" : "gates.half_life", { gate: keeperName(), steps, held, length });
-  return `${said} ${number}`;
+  return sentences(said, number);
 }
 
 export function memoryCaption(lives, moment) {
   const best = lives.indexOf(Math.max(...lives)), middle = [...lives].sort((a, b) => a - b)[lives.length >> 1];
   const many = Array.from(lives).filter((_, unit) => memoryOf(unit, moment)?.how === "switches").length;
   const said = say("gates.memory_caption", { gate: keeperName(), unit: best, steps: lives[best], middle });
-  return many ? `${said} ${say("gates.memory_switches", { many, units: lives.length })}` : said;
+  return sentences(said, many && say("gates.memory_switches", { many, units: lives.length }));
 }
 
 // Where it is written anew, if that is at every token of some kinds and at no other.

@@ -7,6 +7,7 @@ import { about, layer, pointName, signals, time, tokens, trainingStep, working }
 import { beside } from "./gates_labels.js";
 import { typeSize } from "./lines.js";
 import { plot, plotKeep } from "./plot.js";
+import { sentences } from "./sentences.js";
 import { set, state } from "./store.js";
 import { shortened } from "./token_labels.js";
 import { say } from "./words.js";
@@ -36,7 +37,7 @@ export class Path {
     this.offered = offered;
     const all = working(`${this.of}.path`), places = all.at(state.moment), shares = working(`${this.of}.shares`).at(state.moment).data;
     const facts = { what: pointName(this.of), one: shares[0], two: shares[1], step: trainingStep() };
-    const sentence = [say("gates.path_caption", facts), this.apart(places)].filter(Boolean).join(" ");
+    const sentence = sentences(say("gates.path_caption", facts), this.apart(places));
     const ranges = [0, 1].map((axis) => {
       const along = all.data.filter((_, i) => i % 2 === axis), low = Math.min(...along), high = Math.max(...along), room = 0.12 * (high - low || 1);
       return [low - room, high + room];

@@ -7,6 +7,7 @@ import { hasMemory, memoryWords } from "./gates_memory.js";
 import { Heatmap } from "./heatmap.js";
 import { Tensor } from "./payload.js";
 import { Score } from "./gates_score.js";
+import { sentences } from "./sentences.js";
 import { set, shown, state } from "./store.js";
 import { say } from "./words.js";
 
@@ -73,7 +74,7 @@ export class OneUnit {
     const [name, r] = rs.reduce((best, one) => (Math.abs(one[1]) > Math.abs(best[1]) ? one : best), [null, 0]);
     if (name) said.push(say("gates.unit_follows", { signal: signalName(name), r: (r < 0 ? "−" : "+") + Math.abs(r).toFixed(2) }));
     if (hasMemory()) said.push(memoryWords(unit(), state.moment));
-    return said.join(" ") || say("gates.unit_still");
+    return sentences(...said) || say("gates.unit_still");
   }
 
   // the swing over the tokens (largest − smallest value): whether it grew or shrank, and when it was half way
@@ -89,7 +90,7 @@ export class OneUnit {
     const step = steps[swing.findIndex((size) => (grew ? size >= half : size <= half))];
     const said = say(`gates.swing_${same ? "same" : grew ? "grew" : "shrank"}`, { what, start, end, step });
     const high = peak > PEAK * Math.max(start, end);
-    return high ? `${said} ${say("gates.swing_peak", { peak, step: steps[swing.indexOf(peak)] })}` : said;
+    return sentences(said, high && say("gates.swing_peak", { peak, step: steps[swing.indexOf(peak)] }));
   }
 
   describe(name, t, moment) {

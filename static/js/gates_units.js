@@ -7,6 +7,7 @@ import { correlations, kindOf, last, limitOf, point, pointName, points, signalNa
 import { memoryCaption } from "./gates_memory.js";
 import { Heatmap } from "./heatmap.js";
 import { Tensor } from "./payload.js";
+import { sentences } from "./sentences.js";
 import { set, shown, state } from "./store.js";
 import { say } from "./words.js";
 
@@ -64,7 +65,7 @@ export class Units {
     const rows = this.order.map((u) => (found ? `${String(u).padStart(width)} ${written[how](found[u]).padStart(5)}` : String(u)));
     const sentence = this.sentence(name, at, found, how);
     this.map.selected = [this.order.indexOf(unit()), time()];
-    const label = `${sentence.replaceAll("**", "")} ${say("gates.units_axes")}`;
+    const label = sentences(sentence.replaceAll("**", ""), say("gates.units_axes"));
     this.map.set({ values: new Tensor(sorted, [rows.length, columns.length]), rows, columns, kind: kindOf(name), limit: limitOf(name), label });
     this.figure.say(sentence);
   }

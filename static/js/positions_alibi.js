@@ -4,6 +4,7 @@ import { make } from "./dom.js";
 import { shadeOf, tint } from "./lines.js";
 import { LinesFigure, MapFigure, TableFigure } from "./positions_figures.js";
 import { chipRow, chosen, number, Panel, range } from "./positions_parts.js";
+import { sentences } from "./sentences.js";
 import { say } from "./words.js";
 
 export class AlibiPanel extends Panel {
@@ -74,9 +75,9 @@ export class AlibiPanel extends Panel {
     this.table.show({
       columns: ["head", "slope", "half"].map((name) => say(`pos.alibi.column.${name}`)), numbers, hot: this.head,
       rows: numbers.map(([head, slope, half]) => [head, slope.toPrecision(5), half.toPrecision(3)]),
-      caption: [say("pos.alibi.slopes_caption", {
+      caption: sentences(say("pos.alibi.slopes_caption", {
         heads, steep: number(steep, 4), short: Math.min(...halves).toFixed(1), long: Math.max(...halves).toFixed(1),
-      }), this.between(heads)].filter(Boolean).join(" "),
+      }), this.between(heads)),
     });
   }
 

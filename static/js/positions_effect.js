@@ -3,6 +3,7 @@
 import { palette } from "./lines.js";
 import { LinesFigure } from "./positions_figures.js";
 import { chosen } from "./positions_parts.js";
+import { sentences } from "./sentences.js";
 import { format, say } from "./words.js";
 
 const LEARNED = 0.95; // mean accuracy within the lengths of training from which a scheme counts as learned
@@ -30,12 +31,12 @@ export class Effect {
       format: (share) => format(share, ".1%"), formatY: (share) => format(share, ".0%"),
       shade: { from: low, to: high, text: say("pos.effect.trained", { low, high }) },
       series: this.schemes.map((one, i) => ({ name: name(one), y: one.y, ...styles[i], width: mine(one) ? 4 : 2, dots: mine(one) })),
-      caption: [
+      caption: sentences(
         this.best(high, lengths.at(-1)), this.failed(), this.chosen(lengths.at(-1)),
         say("pos.effect.how", {
           family: opening(say(`a_family.${family}`)), task: say(`pos.effect.task.${task}`), seeds: seeds.length, problems: evaluated_on,
         }),
-      ].filter(Boolean).join(" "),
+      ),
     });
   }
 

@@ -4,6 +4,7 @@ import { make } from "./dom.js";
 import { tint } from "./lines.js";
 import { MapFigure, TableFigure } from "./positions_figures.js";
 import { chipRow, choose, chosen, number, Panel, tiny } from "./positions_parts.js";
+import { sentences } from "./sentences.js";
 import { say } from "./words.js";
 
 const PAUSE_MS = 350; // after the last key, before the text is read
@@ -63,10 +64,10 @@ export class NonePanel extends Panel {
       class: "positions-bar", style: `width: ${((100 * value) / most).toFixed(1)}%; background: ${tint("--iv-accent")}`,
     });
     const blind = names.filter((_, i) => apart[i] < SAME).join(say("pos.and"));
-    const sentences = [say("pos.none.apart_caption", { blind }), say("pos.none.causal", { apart: tiny(apart.at(-1)) })];
-    if (chosen().order === "reverse") sentences.splice(1, 0, say("pos.none.mirror"));
+    const said = [say("pos.none.apart_caption", { blind }), say("pos.none.causal", { apart: tiny(apart.at(-1)) })];
+    if (chosen().order === "reverse") said.splice(1, 0, say("pos.none.mirror"));
     this.table.show({
-      columns: [say("pos.none.column.scheme"), say("pos.none.column.apart"), ""], hot: mine, caption: sentences.join(" "),
+      columns: [say("pos.none.column.scheme"), say("pos.none.column.apart"), ""], hot: mine, caption: sentences(...said),
       rows: names.map((name, i) => [name, tiny(apart[i]), bar(apart[i])]), numbers: names.map((name, i) => [name, apart[i]]),
     });
   }

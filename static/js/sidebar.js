@@ -2,6 +2,7 @@
 
 import { make } from "./dom.js";
 import { chooseInput, chooseRun } from "./session.js";
+import { sentences } from "./sentences.js";
 import { on, set, shown, state } from "./store.js";
 import { inLanguage, language, say, sayInto } from "./words.js";
 
@@ -45,7 +46,7 @@ export function mountSidebar(parent) {
     if (story.ceiling) made.splice(1, 0, say("at_best", { share: story.ceiling }));
     pills.replaceChildren(...made.map((text) => make("span", { class: "pill" }, text)));
     sayInto(lead, inLanguage(story.lead));
-    hint.textContent = `${inLanguage(story.about)} ${alphabet(story.alphabet)}`;
+    hint.textContent = sentences(inLanguage(story.about), alphabet(story.alphabet));
   });
   on(["look"], () => {
     if (document.activeElement !== box) box.value = shown.look.text;
@@ -55,7 +56,7 @@ export function mountSidebar(parent) {
   });
   on(["problem"], () => {
     problem.hidden = !shown.problem;
-    problem.textContent = shown.problem ? `${shown.problem} ${say("still")}` : "";
+    problem.textContent = shown.problem ? sentences(shown.problem, say("still")) : "";
     if (shown.problem && state.run) picker.value = state.run;
   });
   on(["look", "moment", "story"], () => {
@@ -85,7 +86,7 @@ function walk(event, tokens) {
 
 function shapeWords({ n_layers, n_heads, d_hidden, position }) {
   const size = n_heads ? say("layers_heads", { layers: n_layers, heads: n_heads }) : say("layers_units", { layers: n_layers, units: d_hidden });
-  return position ? [size, say(`pos.scheme.${position}`)] : [size];
+  return position ? [size, say("positions_are", { scheme: say(`pos.scheme.${position}`) })] : [size];
 }
 
 function alphabet(tokens) {
