@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+import core
 from app import payload
+from app.answering import answer
+from app.attention_maps import Heads, stacks_of
 from app.problem import Problem
-from core import measures
-from core.layers.heads import IGNORE
 from core.run import Run
 from core.tape import Tape
+from core.training.optimisers import load_parameters
 
 CLEAR = 0.4  # the share of a head's weight from which a role is called clear
-FEWEST_REPEATS = 0.25  # of the tokens must have occurred before, or induction cannot be judged
-EXACT_BYTES = 3_000_000  # below this, weights travel as they are; above, as bytes of 1/255
-GRID_SIDE = 128  # inputs longer than this are pooled in the payload; one head's exact map is asked for by itself
 
-ATTENTION = re.compile(r"(?P<stack>.*?)(?:blocks\.(?P<layer>\d+)\.)?(?P<kind>attn|cross)\.weights")
 RECURRENT = re.compile(r"(?P<stack>.*?)layers\.(?P<layer>\d+)\.(?P<direction>fwd|bwd)\.(?P<point>\w+)")
-
-
-@dataclass
-class Heads:
-    """One stack of attention maps: (snapshot, layer, head, query, key)."""
-
-    name: str  # "blocks", "encoder.blocks", "decoder.blocks", "decoder.cross"
-    points: list[str]  # one per layer, as on the tape
-    queries: str  # which axis: "source", "given" or "written"
-    keys: str
-    weights: Tensor
-    allowed: Tensor | None  # (query, key): where the model may look
-    measures: dict[str, Tensor] = field(default_factory=dict)  # (snapshot, layer, head)
-    rollout: Tensor | None = None  # (snapshot, layer, query, key)
 
 
 @dataclass
@@ -59,14 +45,13 @@ class Look:
     def pack(self) -> bytes:
         arrays, groups, layers = {}, [], []
         for heads in self.heads:
-            weights, pooled = pooled_to(heads.weights, GRID_SIDE)
-            arrays[f"{heads.name}.weights"] = compact(weights)
-            if heads.allowed is not None and not pooled:
+            arrays[f"{heads.name}.weights"] = heads.weights.numpy()
+            if heads.allowed is not None and not heads.pooled:
                 arrays[f"{heads.name}.allowed"] = heads.allowed.numpy().astype(np.uint8)
             if heads.rollout is not None:
-                arrays[f"{heads.name}.rollout.weights"] = compact(pooled_to(heads.rollout, GRID_SIDE)[0])
+                arrays[f"{heads.name}.rollout.weights"] = heads.rollout.numpy()
             for measure, values in heads.measures.items():
-                arrays[f"{heads.name}.{measure}"] = values.float().numpy()
+                arrays[f"{heads.name}.{measure}"] = values.numpy()
             groups.append(
                 {
                     "name": heads.name,
@@ -75,8 +60,8 @@ class Look:
                     "keys": heads.keys,
                     "measures": list(heads.measures),
                     "rollout": heads.rollout is not None,
-                    "pooled": pooled,
-                    "shape": list(heads.weights.shape),
+                    "pooled": heads.pooled,
+                    "shape": list(heads.shape),
                 }
             )
         for cells in self.cells:
@@ -98,77 +83,43 @@ class Look:
 
 
 def look(run: Run, problem: Problem) -> Look:
-    tapes = run.replay(*problem.batch.inputs, "*.weights", "*.mask", "*layers.*", "logits")
-    return Look(
-        problem,
-        [snapshot.step for snapshot in run.snapshots],
-        attention_of(tapes, problem),
-        cells_of(tapes),
-        [answer(run, problem, tape["logits"]) for tape in tapes],
-    )
+    viewer = deepcopy(run.model).cpu().eval()
+    heads: list[Heads] = []
+    states, answers = [], []
+    for index, snapshot in enumerate(run.snapshots):
+        load_parameters(viewer, snapshot.weights)
+        tape = _taped(viewer, problem)
+        if index == 0:
+            heads = stacks_of(tape, problem, len(run.snapshots))
+        for stack in heads:
+            stack.take(index, tape, problem)
+        states.append({name: tape[name] for name in tape.names() if RECURRENT.fullmatch(name)})
+        answers.append(answer(run, problem, tape))
+        del tape  # before the next one is made: together they may be gigabytes
+    steps = [snapshot.step for snapshot in run.snapshots]
+    return Look(problem, steps, heads, cells_of(states), answers)
 
 
-def attention_of(tapes: list[Tape], problem: Problem) -> list[Heads]:
-    grouped: dict[str, list[str]] = {}
-    for name in tapes[0].names():
-        found = ATTENTION.fullmatch(name)
-        if found:
-            kind = "cross" if found["kind"] == "cross" else "blocks"
-            grouped.setdefault(f"{found['stack']}{kind}", []).append(name)
-    return [_heads(name, points, tapes, problem) for name, points in grouped.items()]
-
-
-def _heads(name: str, points: list[str], tapes: list[Tape], problem: Problem) -> Heads:
-    weights = torch.stack([torch.stack([tape[point][0] for point in points]) for tape in tapes])
-    queries = keys = "source"
-    if name.startswith("decoder"):
-        queries, keys = ("written", "source") if "cross" in name else ("given", "given")
-    mask = points[0].replace(".weights", ".mask")
-    allowed = tapes[0][mask][0, 0] if mask in tapes[0] else None  # (query, key)
-    if allowed is not None:
-        allowed = allowed.expand(weights.shape[-2:])
-    heads = Heads(name, points, queries, keys, weights, allowed)
-    if keys == "source" and weights.shape[-1] < len(problem.source):
-        heads.keys = "pooled"  # a model that shortens its memory before the decoder looks at it
-    heads.measures = _measures(heads, problem)
-    if not name.startswith("decoder"):  # a decoder with cross-attention mixes in tokens that are not its own
-        heads.rollout = measures.rollout(weights)
-    return heads
+@torch.no_grad()
+def _taped(model: nn.Module, problem: Problem) -> Tape:
+    with core.capture(model, "*.weights", "*.mask", "*layers.*", "logits", "next_sentence") as tape:
+        model(*problem.batch.inputs)
+    return tape
 
 
 def axes_of(problem: Problem, heads: list[Heads]) -> dict[str, list[str]]:
     """The tokens on each axis; a pooled source has one name for every few tokens."""
     axes = {"source": problem.source, "given": problem.given, "written": problem.written}
-    for keys in (group.weights.shape[-1] for group in heads if group.keys == "pooled"):
+    for keys in (group.shape[-1] for group in heads if group.keys == "pooled"):
         side = -(-len(problem.source) // keys)
         axes["pooled"] = [" ".join(problem.source[i * side : (i + 1) * side]) for i in range(keys)]
     return axes
 
 
-def _measures(heads: Heads, problem: Problem) -> dict[str, Tensor]:
-    """What each head does on this input: (snapshot, layer, head) each."""
-    weights = heads.weights
-    found = {"entropy": measures.entropy(weights)}
-    if heads.keys != heads.queries:
-        if problem.alignment is not None and heads.keys == "source":
-            found["agreement"] = measures.agreement(weights, problem.alignment)
-        return found
-    ids = problem.batch.inputs[1 if heads.queries == "given" else 0][0]
-    found |= {
-        "distance": measures.distance(weights),
-        "previous": measures.previous_token(weights),
-        "own": measures.own_token(weights),
-        "first": measures.first_token(weights),
-    }
-    repeats = measures.after_last_occurrence(ids).any(-1).sum()
-    if repeats >= FEWEST_REPEATS * len(ids):
-        found["induction"] = measures.induction(weights, ids)
-    return found
-
-
-def cells_of(tapes: list[Tape]) -> list[Cells]:
+def cells_of(tapes: list[Mapping[str, Tensor]]) -> list[Cells]:
+    """All recurrent layers on these tapes, one per snapshot."""
     grouped: dict[str, Cells] = {}
-    for name in tapes[0].names():
+    for name in tapes[0]:
         found = RECURRENT.fullmatch(name)
         if found:
             layer = f"{found['stack']}layers.{found['layer']}.{found['direction']}"
@@ -176,53 +127,3 @@ def cells_of(tapes: list[Tape]) -> list[Cells]:
             cells = grouped.setdefault(layer, Cells(layer, axis, {}))
             cells.points[found["point"]] = torch.stack([tape[name][0] for tape in tapes])
     return list(grouped.values())
-
-
-@torch.no_grad()
-def answer(run: Run, problem: Problem, logits: Tensor) -> dict:
-    """What the model says to this problem: tokens or labels, each with its probability, and which are right."""
-    form = run.task.form(run.model)
-    names = [label.en for label in run.task.label_names], [label.zh for label in run.task.label_names]
-    target = problem.batch.target[0]
-    if form == "label":
-        shares = logits[0].softmax(-1)
-        said = int(shares.argmax())
-        right = [bool(said == target)] if problem.known else None
-        return {"said": [[n[said] for n in names]], "shares": [float(shares[said])], "right": right, "places": None}
-    if form in ("pairs", "stream", "masked") or (form == "tags" and logits.dim() == 3):
-        shares, said = logits[0].softmax(-1).max(-1)
-        asked = target != IGNORE
-        if form == "masked" and not problem.known:  # a hole somebody typed
-            asked = problem.ids == run.task.ids["[MASK]"]
-        places = asked.nonzero().squeeze(1)
-        tokens = names if form == "tags" else (run.task.tokens, run.task.tokens)
-        right = None
-        if problem.known:
-            right = (said == target)[places].tolist()
-        elif form == "stream":  # typed: what comes next is settled only where the token has stood before
-            settled = measures.after_last_occurrence(problem.ids).any(-1)
-            hits = zip((said == target).tolist(), settled.tolist(), strict=True)
-            right = [hit or (False if was else None) for hit, was in hits]
-        return {
-            "said": [[t[i] for t in tokens] for i in said[places].tolist()],
-            "shares": shares[places].tolist(),
-            "right": right,
-            "places": places.tolist(),
-        }
-    return {"said": [], "shares": [], "right": None, "places": []}
-
-
-def compact(weights: Tensor) -> np.ndarray:
-    """As they are while that is small, else in steps of 1/255."""
-    if weights.numel() * 4 <= EXACT_BYTES:
-        return weights.float().numpy()
-    return weights.mul(255).round().to(torch.uint8).numpy()
-
-
-def pooled_to(weights: Tensor, side: int) -> tuple[Tensor, int]:
-    """(…, query, key): the largest weight of each tile, so that at most `side` remain; and how many went into one."""
-    factor = -(-max(weights.shape[-2:]) // side)
-    if factor == 1:
-        return weights, 0
-    small = torch.nn.functional.max_pool2d(weights.flatten(0, -3), factor, ceil_mode=True)
-    return small.unflatten(0, weights.shape[:-2]), factor

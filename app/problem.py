@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isqrt
 
 import torch
 from torch import Tensor
 
 from core import InputError
 from core.decoding import generate
+from core.layers.heads import IGNORE
 from core.run import Run
 from core.tasks import Task
-from core.tasks.layouts import EOS, Batch, Examples, next_tokens, prompt
+from core.tasks.layouts import EOS, Batch, Examples, prompt
 
-LONGEST = 64  # tokens of a toy's input that are drawn cell by cell
+LONGEST = 512  # tokens of an input
+MOST_WEIGHTS = 60_000_000  # attention weights of one forward pass that are looked at together: 240 MB
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Problem:
     written: list[str]  # what it should write in each of these places
     known: bool  # is the right answer known?
     alignment: list[list[int]] | None  # for every written token, the source tokens that matter
+    open_end: bool = False  # is the model also asked what comes after the last token?
 
     @property
     def ids(self) -> Tensor:
@@ -37,20 +41,39 @@ def typed(run: Run, text: str) -> Problem:
     """A problem in the task's own language; a sentence (`InputError`) if it cannot be read."""
     task, form = run.task, run.task.form(run.model)
     source = task.read(text)
-    if len(source) > LONGEST:
-        raise InputError(
-            f"The input has {len(source)} tokens; at most {LONGEST} can be shown.",
-            f"输入有 {len(source)} 个符号；最多可显示 {LONGEST} 个。",
-        )
+    check_room(run, len(source) + ("pairs" in task.forms))
     rows, lengths = torch.tensor([source]), torch.tensor([len(source)])
-    if form == "stream" and "pairs" not in task.forms:  # the text is the stream itself
+    if form == "stream" and "pairs" not in task.forms:  # the text is the stream itself, and it may go on
         if len(source) < 2:
-            raise InputError("Type at least two tokens.", "请至少输入两个符号。")
-        return _named(run, text, next_tokens(rows, lengths, first_asked=torch.tensor([1])), source, None, False)
+            raise InputError("Type at least two tokens.", "请至少输入两个词元。")
+        return replace(_named(run, text, _open_stream(rows, lengths), source, None, False), open_end=True)
     answer = task.solve(source)
     target, target_lengths = _target(run, form, rows, lengths, answer)
     examples = Examples(rows, lengths, target, target_lengths, torch.ones(1, dtype=torch.long))
-    return _named(run, text, task.lay_out(examples, form), source, examples, answer is not None)
+    batch = task.lay_out(examples, form)
+    check_room(run, max(ids.shape[1] for ids in batch.inputs if ids.dim() == 2))
+    return _named(run, text, batch, source, examples, answer is not None)
+
+
+def room(run: Run) -> int:
+    """Tokens that the model has places for and whose maps can be looked at together."""
+    config = run.model.config
+    maps = config.n_layers * config.n_heads if hasattr(config, "n_heads") else 1
+    return min(config.max_len, LONGEST, isqrt(MOST_WEIGHTS // maps))
+
+
+def check_room(run: Run, tokens: int) -> None:
+    if tokens > room(run):
+        raise InputError(
+            f"The input has {tokens} tokens, start, end and answer counted; with this run at most {room(run)} can be shown.",
+            f"输入连同起止词元与答案共 {tokens} 个词元；此运行最多可显示 {room(run)} 个。",
+        )
+
+
+def _open_stream(rows: Tensor, lengths: Tensor) -> Batch:
+    """Every token is read, also the last: what follows it is the model's to say."""
+    target = torch.cat([rows[:, 1:], torch.full_like(rows[:, :1], IGNORE)], dim=1)
+    return Batch((rows, lengths), target, lengths)
 
 
 def held_out(run: Run, index: int, seed: int = 0) -> Problem:
@@ -59,7 +82,7 @@ def held_out(run: Run, index: int, seed: int = 0) -> Problem:
     source = examples.source[0, : examples.source_lengths[0]].tolist()
     batch = run.task.lay_out(examples, run.task.form(run.model))
     stream = run.task.form(run.model) == "stream" and "pairs" not in run.task.forms
-    shown = [*batch.inputs[0][0].tolist(), int(batch.target[0, -1])] if stream else source
+    shown = batch.inputs[0][0].tolist() if stream else source
     return _named(run, run.task.say(shown), batch, source, examples, True)
 
 
@@ -67,7 +90,8 @@ def _target(run: Run, form: str, rows: Tensor, lengths: Tensor, answer: list[int
     """The answer as a target; where nobody knows it, what the trained model writes, or nothing."""
     if form in ("pairs", "stream"):
         if answer is None:
-            written = generate(run.model, *prompt(Examples(rows, lengths, rows), form), max_new=2 * rows.shape[1] + 2)
+            most = min(2 * rows.shape[1] + 2, room(run) - 1)
+            written = generate(run.model, *prompt(Examples(rows, lengths, rows), form), max_new=most)
             answer = [token for token in written[0].tolist() if token > EOS]
         return torch.tensor([answer or [EOS + 1]]), torch.tensor([max(1, len(answer))])
     if form == "label":

@@ -48,20 +48,25 @@ def first_token(weights: Tensor) -> Tensor:
     return weights[..., 1:, 0].mean(-1)
 
 
-def after_last_occurrence(ids: Tensor) -> Tensor:
-    """(query, key): True at the token after the last earlier occurrence of the current one, if it is not itself."""
+def after_occurrences(ids: Tensor) -> Tensor:
+    """(query, key): True at every token that followed an earlier occurrence of the current one, itself left out
+
+    M_qk = 1 where ids_{k−1} = ids_q and k < q.
+    """
     time = torch.arange(len(ids), device=ids.device)
-    earlier = (ids[:, None] == ids) & (time < time[:, None])  # (query, key)
-    last = (earlier * (time + 1)).max(-1).values  # one behind that occurrence; 0: there is none
-    return (time == last[:, None]) & (last > 0)[:, None] & (last < time)[:, None]
+    follows = torch.zeros(len(ids), len(ids), dtype=torch.bool, device=ids.device)
+    follows[:, 1:] = ids[:, None] == ids[:-1]
+    return follows & (time < time[:, None])
 
 
 def induction(weights: Tensor, ids: Tensor) -> Tensor:
-    """(…): weight on the token after the last occurrence of the current one (Olsson et al. 2022)
+    """(…): weight on the tokens that followed the earlier occurrences of the current one, all of them together
 
-    weights (…, time, time), ids (time,); averaged over the queries that have such a token, 0 when none has.
+    Σ_k M_qk w_qk, M from `after_occurrences`, averaged over the queries that have such tokens; 0 when none has.
+    weights (…, time, time), ids (time,). In a text said twice each token has one earlier occurrence, and this is the
+    prefix-matching score of Olsson et al. 2022 (arxiv.org/abs/2209.11895).
     """
-    after = after_last_occurrence(ids)
+    after = after_occurrences(ids)
     asked = after.any(-1)
     if not asked.any():
         return weights.new_zeros(weights.shape[:-2])

@@ -1,4 +1,4 @@
-"""Moments: the steps of a run at which something begun that lasted, found from its curves and its snapshots."""
+"""Moments: the steps of a run at which something began that lasted, found from its curves and its snapshots."""
 
 from __future__ import annotations
 
@@ -19,11 +19,18 @@ SMOOTHING = 0.2
 LEAVES_CHANCE, SOLVED = 0.1, 0.99
 
 ROLES = {
-    "previous": Text("a previous-token head", "前一符号头"),
-    "own": Text("a head that looks at the token itself", "自身符号头"),
-    "first": Text("a head that rests on the first token", "停在首符号的头"),
+    "previous": Text("a previous-token head", "前一词元头"),
+    "own": Text("a head that looks at the token itself", "关注自身的头"),
+    "first": Text("a head that rests on the first token", "停在首个词元的头"),
     "induction": Text("an induction head", "归纳头"),
     "agreement": Text("an alignment head", "对齐头"),
+}
+
+HEADS = {  # by the part of the model and the kind of attention
+    ("", "attn"): Text("head", "头"),
+    ("encoder", "attn"): Text("encoder head", "编码器头"),
+    ("decoder", "attn"): Text("decoder self-attention head", "解码器自注意力头"),
+    ("decoder", "cross"): Text("decoder cross-attention head", "解码器交叉注意力头"),
 }
 
 
@@ -65,9 +72,8 @@ def head_moments(run: Run) -> list[Moment]:
             for role, shares in roles.items():  # (snapshot, head)
                 index = begins((shares[:, head] >= CLEAR).tolist())
                 if index:  # not when it is so from the start
-                    where = f"{_short(name)}.{head}"
-                    text = Text(f"head {where} becomes {ROLES[role].en}", f"头 {where} 成为{ROLES[role].zh}")
-                    found.append(Moment(run.snapshots[index].step, text, f"{name.removesuffix('.weights')}.{head}"))
+                    place = f"{name.removesuffix('.weights')}.{head}"
+                    found.append(Moment(run.snapshots[index].step, becomes(place, role), place))
     return found
 
 
@@ -127,7 +133,11 @@ def _lengths(batch: Batch) -> tuple[Tensor, Tensor]:
     return batch.inputs[1], batch.inputs[1]
 
 
-def _short(name: str) -> str:
-    """blocks.1.attn.weights → 1; decoder.blocks.0.cross.weights → decoder 0 cross"""
-    parts = [part for part in name.split(".")[:-1] if part not in ("blocks", "attn")]
-    return " ".join(parts) if parts else "0"
+def becomes(place: str, role: str) -> Text:
+    """blocks.1.attn.0, induction → head 1.0 becomes an induction head"""
+    *modules, kind, head = place.split(".")
+    if "blocks" not in modules:  # a recurrent decoder has one alignment and no heads
+        return Text("the alignment finds the right source tokens", "对齐找到正确的源词元")
+    *part, _, layer = modules
+    which, what = HEADS[".".join(part), kind], ROLES[role]
+    return Text(f"{which.en} {layer}.{head} becomes {what.en}", f"{which.zh} {layer}.{head} 成为{what.zh}")

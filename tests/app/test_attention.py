@@ -8,8 +8,9 @@ from fastapi.testclient import TestClient
 
 import core
 from app import arithmetic, bertviz_frame, payload, shipped
+from app.attention_maps import GRID_SIDE
 from app.i18n import WORDS
-from app.looking import GRID_SIDE, look
+from app.looking import look
 from app.problem import held_out, typed
 from app.routes import looks, router
 from core import InputError, measures
@@ -197,7 +198,7 @@ def test_one_exact_head_and_rollout_come_as_bytes(client, index):
     [
         ("cells", {"steps": [7_777]}),
         ("cells", {"query": 99}),
-        ("cells", {"key": 6}),
+        ("cells", {"key": 7}),
         ("cells", {"points": ["blocks.9.attn"]}),
         ("cells", {"points": ["*"]}),
         ("cells", {"text": "</script><img src=x onerror=alert(1)>"}),

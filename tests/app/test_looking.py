@@ -1,14 +1,21 @@
 """What is sent to the page is what the model computes."""
 
+import weakref
+
 import numpy as np
 import pytest
 import torch
 
 import core
-from app import payload, shipped
-from app.looking import EXACT_BYTES, compact, look, pooled_to
-from app.problem import held_out, typed
-from core import InputError
+from app import attention_maps, looking, payload, shipped
+from app.attention_maps import EXACT_BYTES, GRID_BYTES, fill, pool, tile_side
+from app.attention_maps import room as room_for
+from app.looking import look
+from app.problem import LONGEST, held_out, room, typed
+from core import InputError, measures
+from core.recipes import make_recipe
+from core.run import Run
+from core.training.history import Snapshot
 from core.training.optimisers import load_parameters
 
 
@@ -68,7 +75,87 @@ def test_unreadable_inputs_are_refused_with_a_sentence_in_both_languages(name):
 def test_large_maps_travel_in_steps_of_one_255th_and_pooled():
     weights = torch.rand(1, 2, 2, 500, 500)
     assert weights.numel() * 4 > EXACT_BYTES
-    assert np.abs(compact(weights) / 255 - weights.numpy()).max() <= 0.5 / 255 + 1e-6
-    small, factor = pooled_to(weights, 128)
-    assert factor == 4 and small.shape[-2:] == (125, 125)
+    kept = room_for(*weights.shape)
+    fill(kept, 0, weights[0])
+    assert np.abs(kept.numpy() / 255 - weights.numpy()).max() <= 0.5 / 255 + 1e-6
+    assert tile_side(weights.shape) == 4
+    small = pool(weights, 4)
+    assert small.shape[-2:] == (125, 125)
     assert small[0, 1, 1, 3, 7] == weights[0, 1, 1, 12:16, 28:32].max()
+    assert tile_side((16, 2, 4, 39, 39)) == 0
+    side = tile_side((40, 12, 12, 512, 512))
+    assert 40 * 144 * (-(-512 // side)) ** 2 <= GRID_BYTES < 40 * 144 * (-(-512 // (side - 1))) ** 2
+
+
+def test_a_long_look_holds_one_snapshots_weights_at_a_time(monkeypatch):
+    """All of them would be gigabytes for 512 tokens × 144 heads; what remains of each is pooled."""
+    model = {"n_layers": 2, "n_heads": 2, "d_model": 16, "d_ff": 16, "max_len": 400}
+    run = Run(make_recipe("bert", "parity", model=model, knobs={"min_len": 300, "max_len": 300}))
+    run.snapshots.kept += [Snapshot(step, run.snapshots[0].weights) for step in (1, 2, 3)]
+    made, alive = [], []
+    taped = looking._taped
+
+    def watched(*arguments):
+        alive.append(sum(one() is not None for one in made))
+        tape = taped(*arguments)
+        made.append(weakref.ref(tape["blocks.0.attn.weights"].untyped_storage()))
+        made.append(weakref.ref(tape))
+        return tape
+
+    monkeypatch.setattr(looking, "_taped", watched)
+    looked = look(run, held_out(run, 0))
+    assert len(made) == 8 and max(alive) == 0
+    assert looked.heads[0].weights.shape == (4, 2, 2, 100, 100) and looked.heads[0].pooled == 3
+    assert looked.heads[0].shape == (4, 2, 2, 300, 300)
+
+
+def test_measures_of_a_long_input_are_those_of_its_exact_weights():
+    model = {"n_layers": 1, "n_heads": 2, "d_model": 16, "d_ff": 16, "max_len": 400}
+    run = Run(make_recipe("bert", "parity", model=model, knobs={"min_len": 200, "max_len": 200}))
+    problem = held_out(run, 0)
+    heads = look(run, problem).heads[0]
+    load_parameters(run.model, run.snapshots[0].weights)
+    with torch.no_grad(), core.capture(run.model.eval(), "*.weights") as tape:
+        run.model(*problem.batch.inputs)
+    weights = tape["blocks.0.attn.weights"][0]
+    torch.testing.assert_close(heads.measures["entropy"][0, 0], measures.entropy(weights))
+    torch.testing.assert_close(heads.measures["induction"][0, 0], measures.induction(weights, problem.ids))
+    assert heads.weights.shape[-1] <= attention_maps.GRID_SIDE < 200
+
+
+@pytest.mark.parametrize("name", shipped.names())
+def test_typed_inputs_may_be_as_long_as_the_model_reads(name):
+    run = shipped.load(name).run
+    most = room(run)
+    assert most == min(LONGEST, run.model.config.max_len)
+    token = next(token for token in run.task.ids if token.isalnum())
+    fits = typed(run, " ".join([token] * (most // 2 - 2)))
+    assert len(fits.source) >= most // 2 - 2 and look(run, fits).pack()
+    with pytest.raises(InputError, match=str(most)) as refused:
+        typed(run, " ".join([token] * (most + 1)))
+    assert str(most) in refused.value.text("zh")
+
+
+def test_a_typed_stream_is_read_to_its_last_token_and_goes_on():
+    run = shipped.load("induction-gpt").run
+    problem = typed(run, "q k d f q k d")
+    assert problem.source == ["q", "k", "d", "f", "q", "k", "d"]
+    said = look(run, problem).answers[-1]
+    assert said["places"] == list(range(7)) and said["said"][-1] == ["f", "f"]
+    assert said["right"][-3:] == [True, True, None] and said["right"][:3] == [None, None, None]
+
+
+def test_bert_says_whether_the_second_sentence_follows():
+    run = shipped.load("masked-bert").run
+    for index in range(12):
+        problem = held_out(run, index)
+        load_parameters(run.model, run.snapshots[-1].weights)
+        with torch.no_grad():
+            logits = run.model.eval()(*problem.batch.inputs).next_sentence[0]
+        said = look(run, problem).answers[-1]
+        assert len(said["said"]) == len(said["places"]) + 1 == len(said["right"]) == len(said["shares"])
+        assert said["shares"][-1] == pytest.approx(float(logits.softmax(-1).max()), abs=1e-5)
+        assert ("not" in said["said"][-1][0]) == bool(logits.argmax() == 1)
+        assert said["right"][-1] == (int(logits.argmax()) == int(problem.batch.next_sentence[0]))
+    alone = look(run, typed(run, "the [MASK] gave Mary an umbrella on Thursday.")).answers[-1]
+    assert len(alone["said"]) == len(alone["places"]) == 1, "of one sentence it is not asked"

@@ -39,6 +39,29 @@ def test_induction_looks_at_what_followed_the_last_time():
     assert measures.induction(perfect, torch.arange(6)).item() == 0  # nothing repeats
 
 
+def test_induction_counts_every_earlier_occurrence():
+    ids = torch.tensor([0, 1, 2, 3] * 3)
+    after = [[k for k in range(q) if k and ids[k - 1] == ids[q]] for q in range(12)]  # by hand: what followed before
+    assert after[:5] == [[], [], [], [], [1]] and after[9] == [2, 6]
+    spread = torch.zeros(1, 12, 12)
+    for query, keys in enumerate(after):
+        spread[0, query, keys or [0]] = 1 / max(1, len(keys))
+    assert measures.induction(spread, ids).item() == pytest.approx(1)
+    last = looking_at([max(keys, default=0) for keys in after], 12)
+    first = looking_at([min(keys, default=0) for keys in after], 12)
+    assert measures.induction(last, ids).item() == measures.induction(first, ids).item() == 1
+    marks = measures.after_occurrences(ids)
+    assert [row.nonzero().squeeze(1).tolist() for row in marks] == after
+
+
+def test_induction_leaves_a_token_that_repeats_at_once_to_itself():
+    ids = torch.tensor(
+        [5, 5, 5]
+    )  # what followed the 5 before query 2: query 1, and query 2 itself, which does not count
+    assert measures.after_occurrences(ids).nonzero().tolist() == [[2, 1]]
+    assert measures.induction(torch.eye(3)[None], ids).item() == 0
+
+
 def test_agreement_with_an_ideal_alignment():
     weights = looking_at([0, 1, 2], 4)
     assert measures.agreement(weights, [[0], [1], [2]]).item() == 1

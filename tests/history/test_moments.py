@@ -5,7 +5,7 @@ import torch
 
 import core
 from core import measures
-from core.moments import begins, curve_moments, find_moments, head_history
+from core.moments import becomes, begins, curve_moments, find_moments, head_history
 from core.recipes import make_recipe
 
 
@@ -38,6 +38,35 @@ def test_heads_become_what_the_replayed_model_shows(copying):
         head, index = int(moment.head.rsplit(".", 1)[1]), steps.index(moment.step)
         assert best[index:, head].min() >= 0.5 > best[index - 1, head]
         assert "alignment head" in moment.text.en and "对齐头" in moment.text.zh
+
+
+@pytest.mark.parametrize(
+    ("place", "role", "en", "zh"),
+    [
+        ("blocks.1.attn.0", "induction", "head 1.0 becomes an induction head", "头 1.0 成为归纳头"),
+        (
+            "encoder.blocks.0.attn.2",
+            "previous",
+            "encoder head 0.2 becomes a previous-token head",
+            "编码器头 0.2 成为前一词元头",
+        ),
+        (
+            "decoder.blocks.0.cross.3",
+            "agreement",
+            "decoder cross-attention head 0.3 becomes an alignment head",
+            "解码器交叉注意力头 0.3 成为对齐头",
+        ),
+        (
+            "decoder.blocks.1.attn.3",
+            "first",
+            "decoder self-attention head 1.3 becomes a head that rests on the first token",
+            "解码器自注意力头 1.3 成为停在首个词元的头",
+        ),
+        ("decoder.cross.0", "agreement", "the alignment finds the right source tokens", "对齐找到正确的源词元"),
+    ],
+)
+def test_a_head_is_called_by_its_place(place, role, en, zh):
+    assert becomes(place, role) == core.options.Text(en, zh)
 
 
 def test_agreement_is_the_weight_on_the_right_source_token(copying):

@@ -1,0 +1,75 @@
+"""What a model says to a problem at one snapshot, read off its logits."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from app.problem import Problem
+from core import measures
+from core.layers.heads import IGNORE
+from core.options import Text
+from core.run import Run
+from core.tape import Tape
+
+FOLLOWS = (Text("the second sentence follows", "第二句承接第一句"), Text("it does not follow", "第二句不承接第一句"))
+
+
+@torch.no_grad()
+def answer(run: Run, problem: Problem, tape: Tape) -> dict:
+    """Tokens or labels, each with its probability and, where that can be known, whether it is right.
+
+    `places` are those of the tokens it was asked at; what it says of two sentences comes last and has none.
+    """
+    form, logits = run.task.form(run.model), tape["logits"][0]
+    names = [label.en for label in run.task.label_names], [label.zh for label in run.task.label_names]
+    target = problem.batch.target[0]
+    if form == "label":
+        shares = logits.softmax(-1)
+        said = int(shares.argmax())
+        right = [bool(said == target)] if problem.known else None
+        return {"said": [[n[said] for n in names]], "shares": [float(shares[said])], "right": right, "places": None}
+    if form not in ("pairs", "stream", "masked") and not (form == "tags" and logits.dim() == 2):
+        return {"said": [], "shares": [], "right": None, "places": []}
+    shares, said = logits.softmax(-1).max(-1)  # (time,)
+    places = _asked(run, problem, form, target).nonzero().squeeze(1)
+    tokens = names if form == "tags" else (run.task.tokens, run.task.tokens)
+    told = {
+        "said": [[t[i] for t in tokens] for i in said[places].tolist()],
+        "shares": shares[places].tolist(),
+        "right": _right(problem, form, said, target, places),
+        "places": places.tolist(),
+    }
+    if "next_sentence" in tape and problem.batch.inputs[2].any():  # there is a second sentence
+        _say_whether_it_follows(told, problem, tape["next_sentence"][0])
+    return told
+
+
+def _asked(run: Run, problem: Problem, form: str, target: Tensor) -> Tensor:
+    """(time,): where the model is asked"""
+    if form == "masked" and not problem.known:  # a hole somebody typed
+        return problem.ids == run.task.ids["[MASK]"]
+    asked = target != IGNORE
+    if problem.open_end:  # what comes after all that was typed
+        asked[-1] = True
+    return asked
+
+
+def _right(problem: Problem, form: str, said: Tensor, target: Tensor, places: Tensor) -> list[bool | None] | None:
+    if problem.known:
+        return (said == target)[places].tolist()
+    if form != "stream":
+        return None
+    # Typed: what comes next could be known only where it has followed the same token before.
+    followed = measures.after_occurrences(problem.ids) & (problem.ids == target[:, None])  # (time, key)
+    hits, could_be_known = (said == target).tolist(), followed.any(-1).tolist()
+    return [hits[i] or (False if could_be_known[i] else None) for i in places.tolist()]
+
+
+def _say_whether_it_follows(told: dict, problem: Problem, logits: Tensor) -> None:
+    shares = logits.softmax(-1)
+    said = int(shares.argmax())
+    told["said"].append([FOLLOWS[said].en, FOLLOWS[said].zh])
+    told["shares"].append(float(shares[said]))
+    if told["right"] is not None:
+        told["right"].append(said == int(problem.batch.next_sentence[0]))
