@@ -40,13 +40,16 @@ class Heads:
     rollout: Tensor | None = None  # (snapshot, layer, query, key)
 
     def take(self, index: int, tape: Tape, problem: Problem) -> None:
-        """What the snapshot of this index shows."""
-        weights = torch.stack([tape[point][0] for point in self.points])  # (layer, head, query, key)
-        fill(self.weights, index, pool(weights, self.pooled))
-        if self.rollout is not None:
-            fill(self.rollout, index, pool(measures.rollout(weights), self.pooled))
-        for name, values in measured(weights, self.queries, self.keys, problem).items():
-            self.measures.setdefault(name, torch.empty(self.shape[:3]))[index] = values
+        """What the snapshot of this index shows, layer by layer: all layers together are large."""
+        means = []
+        for layer, point in enumerate(self.points):
+            weights = tape[point][0]  # (head, query, key)
+            fill(self.weights[index], layer, pool(weights, self.pooled))
+            for name, values in measured(weights, self.queries, self.keys, problem).items():
+                self.measures.setdefault(name, torch.empty(self.shape[:3]))[index, layer] = values
+            means.append(weights.mean(0, keepdim=True))
+        if self.rollout is not None:  # needs no more of a layer than the mean of its heads
+            fill(self.rollout, index, pool(measures.rollout(torch.stack(means)), self.pooled))
 
 
 def stacks_of(tape: Tape, problem: Problem, snapshots: int) -> list[Heads]:
@@ -80,7 +83,7 @@ def _empty(name: str, points: list[str], tape: Tape, problem: Problem, snapshots
 
 
 def measured(weights: Tensor, queries: str, keys: str, problem: Problem) -> dict[str, Tensor]:
-    """What each head does on this input, weights (layer, head, query, key): (layer, head) each."""
+    """What each head does on this input, weights (head, query, key): (head,) each."""
     found = {"entropy": measures.entropy(weights)}
     if keys != queries:
         if problem.alignment is not None and keys == "source":

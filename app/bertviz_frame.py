@@ -15,10 +15,19 @@ from app.i18n import WORDS
 
 MOST_NUMBERS = 400_000  # in the neuron view's queries and keys
 
-# What BertViz writes by itself is said in the reader's language; the neuron view opens with its vectors.
+ROOM, GROUND, SOFT = (f"window.bertviz_params.{what}" for what in ("room", "colours.ground", "colours.soft"))
+
+# What BertViz writes by itself is said in the reader's language; it takes the room and the colours of the page; the
+# neuron view opens with its vectors. A thumbnail's line is 7 px for 12 heads and would be 84 px for one.
 CHANGED = {
-    "head": {},
+    "head": {"MATRIX_WIDTH = 115;": f"MATRIX_WIDTH = Math.min(760, {ROOM} - 2 * BOXWIDTH);"},
     "model": {
+        "DIV_WIDTH = 970;": f"DIV_WIDTH = {ROOM};",
+        "= 7 * (12 / config.totalHeads);": "= Math.min(14, 7 * (12 / config.totalHeads));",
+        "'background': 'white'": f"'background': {GROUND}",
+        "'background': 'black'": f"'background': {GROUND}",
+        "'highlight': '#F5F5F5'": f"'highlight': {SOFT}",
+        "'highlight': '#222'": f"'highlight': {SOFT}",
         '.text("Heads")': ".text(words.heads)",
         '.text("Layers")': ".text(words.layers)",
         """.text('Layer ' + config.layers[layerIndex] + ", Head " + config.heads[headIndex])""": (
@@ -26,6 +35,9 @@ CHANGED = {
         ),
     },
     "neuron": {
+        "MATRIX_WIDTH = 200;": f"MATRIX_WIDTH = Math.max(200, Math.min(360, ({ROOM} - 460) / 3));",
+        "'background': 'white'": f"'background': {GROUND}",
+        "'background': 'black'": f"'background': {GROUND}",
         ".text('Query ')": ".text(words.query + ' ')",
         ".text('Key ')": ".text(words.key + ' ')",
         r".text('q \u00D7 k (elementwise)')": ".text(words.product)",
@@ -45,14 +57,12 @@ PAGE = """<!doctype html>
 <html lang="{language}"><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'">
 <style>
-  body {{ margin: 0; padding: 8px 24px; background: #fff; color: #1b2130; font: 15px system-ui, "Noto Sans CJK SC", sans-serif; }}
+  body {{ margin: 0; padding: 12px 24px; background: var(--ground); color: var(--ink); font: 15px system-ui, "Noto Sans CJK SC", sans-serif; }}
   svg {{ overflow: visible; }}
-  select {{ font: inherit; margin: 0 10px 8px 2px; }}
-  body.dark {{ background: #000; color: #e8ebf2; }}
-  body.dark select {{ background: #171c28; color: #e8ebf2; border: 1px solid #2a3142; }}
-  body.dark.head text, body.dark.neuron text {{ fill: #e8ebf2; }}
-  body.dark.head .background {{ fill: #333; }}
-  body.dark.model svg > text {{ fill: #e8ebf2; }}
+  select {{ font: inherit; margin: 0 10px 8px 2px; background: var(--ground); color: var(--ink); border: 1px solid var(--line); border-radius: 6px; padding: 2px 6px; }}
+  select:focus-visible {{ outline: 2px solid var(--ink); }}
+  .head text, .neuron text, .model svg > text {{ fill: var(--ink); }}
+  .dark.head .background {{ fill: #333; }}
 </style>
 <body class="{view}"><template><div id="drawing">{controls}<div id="vis"></div></div></template>
 <script>{jquery}</script>
@@ -65,12 +75,23 @@ PAGE = """<!doctype html>
 </script>
 <script>{script}</script>
 <script>
+  // what is drawn, in its own size, and its letters in the colour they have here
+  function picture() {{
+    const drawn = document.querySelector("#vis svg"), copy = drawn.cloneNode(true), box = drawn.getBBox();
+    copy.setAttribute("width", Math.ceil(box.x + box.width + 8));
+    copy.setAttribute("height", Math.ceil(box.y + box.height + 8));
+    copy.setAttribute("font-family", "system-ui, sans-serif");
+    const shown = [...drawn.querySelectorAll("text")];
+    copy.querySelectorAll("text").forEach((text, i) => text.setAttribute("fill", getComputedStyle(shown[i]).fill));
+    return new XMLSerializer().serializeToString(copy);
+  }}
   const tell = (message) => parent.postMessage(message, "*");
   new ResizeObserver(() => tell({{ height: document.documentElement.scrollHeight }})).observe(document.body);
   addEventListener("message", ({{ source, data }}) => {{
     if (source !== parent) return;
-    if (data.ask === "svg") return tell({{ svg: new XMLSerializer().serializeToString(document.querySelector("#vis svg")) }});
+    if (data.ask === "svg") return tell({{ svg: picture() }});
     window.bertviz_params = data;
+    for (const [name, value] of Object.entries(data.colours)) document.documentElement.style.setProperty(`--${{name}}`, value);
     document.body.classList.toggle("dark", data.display_mode === "dark");
     document.querySelector("#drawing")?.remove();
     document.body.prepend(document.querySelector("template").content.cloneNode(true));

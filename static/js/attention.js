@@ -28,12 +28,13 @@ export function mountAttention(parent) {
     views.hidden = !stacks.length || isBertViz();
     framed.hidden = !stacks.length || !isBertViz();
     const gates = () => document.querySelector("#tab-gates-button").click();
-    nothing.replaceChildren(say("no_attention", { family: shown.story.family }), " ",
+    nothing.replaceChildren(say("no_attention", { family: say(`a_family.${shown.story.family}`) }), " ",
       make("button", { type: "button", class: "small", onclick: gates }, say("tab_gates")));
     if (!ready()) return;
+    if (state.focus === "rollout" && !heads().rollout) return set({ focus: "map" });
     chips(groups, stacks.map(({ name }) => ({ value: name, text: say(`group.${name}`) })), state.group,
       (group) => set({ group, layer: 0, head: 0, cell: null }), say("which_attention"));
-    chips(ways, WAYS.map((value) => ({ value, text: say(`focus.${value}`) })), state.focus, (focus) => set({ focus }), say("how"));
+    chips(ways, WAYS.filter((way) => way !== "rollout" || heads().rollout).map((value) => ({ value, text: say(`focus.${value}`), title: say(`focus_help.${value}`) })), state.focus, (focus) => set({ focus }), say("how"));
     const [, layers, count] = heads().shape;
     views.classList.toggle("single", layers * count === 1);
     views.classList.toggle("many", count > 6);

@@ -1,29 +1,30 @@
 // BertViz's own head, model and neuron views of the tensors on this page, in a frame that can reach nothing else.
 
 import { askArrays, askText } from "./api.js";
-import { dark } from "./colour.js";
-import { axes, heads, pointOf, question, step, weights } from "./current.js";
+import { dark, token } from "./colour.js";
+import { about, axes, heads, pointOf, question, step, weights } from "./current.js";
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { Latest } from "./latest.js";
 import { shown, state } from "./store.js";
-import { pngOf } from "./svg_files.js";
 import { shortened } from "./token_labels.js";
 import { language, say } from "./words.js";
 
 const MOST_LINES = 60000; // BertViz draws about 23,000 lines a second
 const MOST_SENT = 5 * MOST_LINES; // weights handed over, of which the head view draws one layer
+const LEAST_ROOM = 960, EDGE = 24; // px: of a frame, left and right within it
 const LETTERS = 11; // of a token: what fits into BertViz's boxes
 
 export class BertViz {
   constructor(parent) {
-    this.figure = new Figure(parent, { title: "BertViz", className: "bertviz", name: () => `${state.run}-${state.group}-bertviz-${state.focus}-step${step()}`, keep: {
-      png: async () => pngOf(await this.svg()), svg: () => this.svg(), csv: () => this.csv() } });
+    this.figure = new Figure(parent, { title: "BertViz", className: "bertviz", about, name: () => `${state.run}-${state.group}-bertviz-${state.focus}-step${step()}`, keep: {
+      svg: () => this.svg(), csv: () => this.csv() } });
     this.status = make("p", { class: "nothing", hidden: true });
     this.holder = make("div", { class: "bertviz-frame" });
     this.figure.body.append(this.status, this.holder);
     this.pages = {};
     this.vectors = new Latest({ ask: (body) => askArrays("vectors", body), take: (answer) => this.send(answer), refuse: (sentence) => this.say(sentence) });
+    new ResizeObserver(() => this.widened()).observe(this.holder);
     addEventListener("message", (event) => event.source === this.frame?.contentWindow && this.hear(event.data));
   }
 
@@ -49,6 +50,7 @@ export class BertViz {
   open(view) {
     if (this.opened === view) return this.loaded;
     this.opened = view;
+    this.sent = null;
     this.say(say("bertviz_loading"));
     this.loaded = (async () => {
       const page = (this.pages[view] ??= await askText(`bertviz/${view}/${language}`));
@@ -67,7 +69,7 @@ export class BertViz {
       name: null, attn: layers.map((layer) => nested(values.at(state.moment, layer))),
       left_text: rows.map((token) => shortened(token, LETTERS)), right_text: columns.map((token) => shortened(token, LETTERS)),
     };
-    const shared = { root_div_id: "drawing", display_mode: dark() ? "dark" : "light" };
+    const shared = { root_div_id: "drawing", display_mode: dark() ? "dark" : "light", ...this.surroundings() };
     const [, all, count] = heads().shape, within = state.layer - layers[0];
     if (state.focus === "neuron") {
       one.queries = nested(vectors.arrays.queries);
@@ -78,10 +80,18 @@ export class BertViz {
       this.post({ ...shared, attention: [one], default_filter: "0", layer: state.layer, heads: null, include_layers: layers,
         include_heads: Array.from({ length: count }, (_, i) => i), total_heads: count });
     }
-    const said = [say(`bertviz_caption.${state.focus}`, { step: step(), layer: state.layer, first: layers[0], last: layers.at(-1), layers: all, heads: count })];
+    const words = { step: step(), layer: state.layer, heads: say(count === 1 ? "one_head_each" : "heads_each", { n: count }),
+      which: say(layers.length === 1 ? "layers_one" : layers.length === all ? "layers_all" : "layers_some", { first: layers[0], last: layers.at(-1), layers: all }) };
+    const said = [say(`bertviz_caption.${state.focus}`, words)];
     if (vectors && Math.abs(vectors.scale * Math.sqrt(vectors.arrays.keys.shape.at(-1)) - 1) > 1e-6) said.push(say("bertviz_scale"));
     if (vectors && ["alibi", "t5"].includes(shown.story.shape.position)) said.push(say("bertviz_bias"));
     this.figure.say(said.join(" "));
+  }
+
+  // the room there is, and the page's own colours
+  surroundings() {
+    const [ground, ink, line, soft] = ["--iv-card", "--iv-ink", "--iv-line", "--iv-soft"].map(token);
+    return { room: Math.max(LEAST_ROOM, this.holder.clientWidth) - 2 * EDGE, colours: { ground, ink, line, soft } };
   }
 
   post(message) {
@@ -98,6 +108,15 @@ export class BertViz {
       this.frame.setAttribute("data-drawn", step());
       this.say(null);
     }
+  }
+
+  // drawn again for the new room, once it has settled
+  widened() {
+    clearTimeout(this.timer);
+    if (!this.holder.clientWidth) return;
+    this.timer = setTimeout(() => {
+      if (this.sent && this.surroundings().room !== this.sent.room) this.post({ ...this.sent, ...this.surroundings() });
+    }, 200);
   }
 
   // a sentence in place of the frame; null: the frame

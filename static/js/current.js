@@ -1,6 +1,8 @@
 // What the Attention tab shows just now: the chosen stack of heads, its axes, and the question to ask the server about it.
 
 import { shown, state } from "./store.js";
+import { shortened } from "./token_labels.js";
+import { inLanguage, say } from "./words.js";
 
 const FAINT = 0.25; // maps whose largest weight is below this are coloured up to that weight
 
@@ -10,11 +12,21 @@ export const weights = () => shown.look.arrays[`${state.group}.weights`];
 export const headName = () => `${state.layer}.${state.head}`;
 export const step = () => shown.look.steps[state.moment];
 export const pointOf = (layer) => heads().points[layer].replace(/\.weights$/, "");
+// A recurrent decoder has one alignment and no heads.
+export const isAlignment = () => !heads().points[0].includes("blocks");
+export const headTitle = () => (isAlignment() ? say("alignment_title") : say("one_head_title", { head: headName() }));
+export const who = () => (isAlignment() ? say("who_alignment") : say("who_head", { head: headName() }));
 export const isBertViz = () => ["head", "model", "neuron"].includes(state.focus);
 
 export function axes() {
   const { queries, keys } = heads(), { axes: names } = shown.look;
   return { rows: names[queries], columns: names[keys] };
+}
+
+// What a kept picture is of.
+export function about() {
+  const run = shown.runs.find(({ name }) => name === state.run);
+  return [run ? inLanguage(run.title) : state.run, say(`group.${state.group}`), say("at_step", { step: step() }), shortened(shown.look.text, 60)].join(" · ");
 }
 
 export const question = () => ({ run: state.run, text: state.text, held_out: state.text === null ? state.heldOut : null, step: step() });

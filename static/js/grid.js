@@ -1,24 +1,28 @@
 // All heads at once on one canvas, rows are layers, each with its role where there is room.
 
 import * as colour from "./colour.js";
-import { darkest, heads, ready, weights } from "./current.js";
+import { about, darkest, heads, ready, step, weights } from "./current.js";
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
+import { gridSvg } from "./grid_files.js";
 import { resize } from "./heatmap.js";
-import { roleLabel, roleOf } from "./roles.js";
+import { roleFont, roleLabel, roleOf } from "./roles.js";
 import { set, shown, state } from "./store.js";
 import { say } from "./words.js";
 
-const ROLE = 18, SIDE = 220, LEAST = 20, NAMED = 52; // px: below a head for its role; a head's side: most, least, with a name
+const ROLE = 18, SIDE = 220, LEAST = 20, NAMED = 26; // px: below a head for its role; a head's side: most, least, with a name
 const LEFT = 24, TOP = 22;
 
 export class Grid {
   constructor(parent) {
-    const keep = { png: () => this.png(), csv: () => this.csv() };
-    this.figure = new Figure(parent, { title: say("all_heads"), className: "grid", name: () => `${state.run}-heads`, keep });
+    const keep = { svg: () => gridSvg(this), csv: () => this.csv() };
+    this.figure = new Figure(parent, { title: say("all_heads"), className: "grid", about, name: () => `${state.run}-${state.group}-heads-step${step()}`, keep });
     this.canvas = make("canvas", { class: "grid-canvas", tabindex: 0, role: "img" });
+    this.tip = make("div", { class: "tip", hidden: true });
     this.tile = document.createElement("canvas");
-    this.figure.body.append(this.canvas);
+    this.figure.body.append(make("div", { class: "heatmap-box" }, this.canvas, this.tip));
+    this.canvas.addEventListener("pointermove", (event) => this.point(event));
+    this.canvas.addEventListener("pointerleave", () => { this.tip.hidden = true; });
     this.canvas.addEventListener("click", (event) => this.pick(event));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => ready() && this.draw()).observe(this.figure.body);
@@ -31,7 +35,7 @@ export class Grid {
     const wide = Math.min(SIDE, (width - LEFT - 4) / count - gap), room = tallest / layers - gap;
     const named = Math.min(wide, room - ROLE) >= NAMED, side = Math.max(LEAST, Math.min(wide, named ? room - ROLE : room));
     const pitchX = side + gap, pitchY = side + gap + (named ? ROLE : 0);
-    this.place = { side, gap, pitchX, pitchY, layers, count };
+    this.place = { left: LEFT, top: TOP, side, gap, pitchX, pitchY, layers, count, named };
     const height = TOP + layers * pitchY, ratio = window.devicePixelRatio || 1, full = Math.max(width, LEFT + count * pitchX);
     resize(this.canvas, full, height, ratio);
     if (this.canvas.style.width !== `${full}px`) this.canvas.style.width = `${full}px`;
@@ -40,7 +44,7 @@ export class Grid {
     context.clearRect(0, 0, full, height);
     const limit = this.paintTile(weights().at(state.moment), rows, columns);
     this.placeTiles(context, rows, columns);
-    this.paintNames(context, named);
+    this.paintNames(context);
     this.canvas.setAttribute("aria-label", this.summary());
     const { pooled, shape } = heads();
     const said = [say("grid_caption", { layers, heads: count })];
@@ -55,7 +59,7 @@ export class Grid {
     const { of } = this.painted ?? {};
     if (of && of.buffer === data.buffer && of.byteOffset === data.byteOffset && this.painted.colours === colours) return this.painted.limit;
     const limit = darkest(values), slope = (255 * unit) / limit, stride = columns * count;
-    this.painted = { of: data, colours, limit };
+    this.painted = { of: data, colours, limit, rows, columns };
     this.tile.width = columns * count;
     this.tile.height = rows * layers;
     const small = this.tile.getContext("2d"), image = small.createImageData(this.tile.width, this.tile.height);
@@ -90,8 +94,8 @@ export class Grid {
     }
   }
 
-  paintNames(context, named) {
-    const { side, gap, pitchX, pitchY, layers, count } = this.place;
+  paintNames(context) {
+    const { side, gap, pitchX, pitchY, layers, count, named } = this.place;
     const [mute, accent] = ["--iv-mute", "--iv-accent"].map(colour.token);
     const fits = (text) => context.measureText(text).width <= side + gap - 4;
     context.font = "12px system-ui, sans-serif";
@@ -103,7 +107,7 @@ export class Grid {
     if (!named) return;
     this.each((layer, head, role) => {
       context.fillStyle = role.clear ? accent : mute;
-      context.font = `${role.clear ? "600 " : ""}11.5px system-ui, sans-serif`;
+      context.font = roleFont(role);
       context.fillText(roleLabel(role, fits), LEFT + head * pitchX + side / 2, TOP + layer * pitchY + side + 15);
     });
   }
@@ -122,10 +126,26 @@ export class Grid {
     return `${say("grid_caption", { layers, heads: count })} ${said.join("; ")}`;
   }
 
-  pick(event) {
+  // [layer, head] under the pointer, or null
+  at(event) {
     const box = this.canvas.getBoundingClientRect(), { pitchX, pitchY, layers, count } = this.place;
     const head = Math.floor((event.clientX - box.left - LEFT) / pitchX), layer = Math.floor((event.clientY - box.top - TOP) / pitchY);
-    if (head >= 0 && head < count && layer >= 0 && layer < layers) set({ layer, head });
+    return head >= 0 && head < count && layer >= 0 && layer < layers ? [layer, head] : null;
+  }
+
+  pick(event) {
+    const found = this.at(event);
+    if (found) set({ layer: found[0], head: found[1] });
+  }
+
+  point(event) {
+    const found = this.at(event), box = this.canvas.getBoundingClientRect();
+    this.tip.hidden = !found;
+    if (!found) return;
+    const role = roleOf(shown.look, heads(), state.moment, ...found);
+    this.tip.textContent = `${say("one_head_title", { head: found.join(".") })}: ${say(`role_short.${role.name}`, { share: role.share })}`;
+    this.tip.style.left = `${Math.max(0, Math.min(event.clientX - box.left + 12, this.figure.body.clientWidth - this.tip.offsetWidth - 4))}px`;
+    this.tip.style.top = `${event.clientY - box.top + 16}px`;
   }
 
   key(event) {
@@ -135,10 +155,6 @@ export class Grid {
     event.stopPropagation();
     const within = (x, n) => Math.max(0, Math.min(n - 1, x));
     set({ layer: within(state.layer + move[0], this.place.layers), head: within(state.head + move[1], this.place.count) });
-  }
-
-  png() {
-    return new Promise((resolve) => this.canvas.toBlob(resolve, "image/png"));
   }
 
   // every measure of every head at this moment

@@ -3,7 +3,8 @@
 import * as colour from "./colour.js";
 import { make } from "./dom.js";
 import { csvOf, svgOf } from "./matrix_files.js";
-import { FONT, LABEL, labelOf } from "./token_labels.js";
+import { pngOf } from "./svg_files.js";
+import { fitted, fontOf, LABEL, labelOf } from "./token_labels.js";
 
 const DENSE = 40; // tokens on a side from which zooming is offered
 const CLOSEST = 6; // tokens on a side that remain in view at the closest
@@ -19,7 +20,8 @@ export function resize(canvas, width, height, ratio) {
 
 export class Heatmap {
   // options: onHover(cell), onSelect(cell), onZoom(window), describe(row, column) and describeToken(axis, index) → text
-  // of the tip, square, height, zoom (true: wheel, drag, + − 0 move a window over a dense matrix)
+  // of the tip, square, height, zoom (true: wheel, drag, + − 0 move a window over a dense matrix), axes: () → what rows
+  // and columns are, for the files
   constructor(parent, options = {}) {
     this.options = options;
     this.canvas = make("canvas", { tabindex: 0, role: "img", class: "heatmap" });
@@ -67,7 +69,7 @@ export class Heatmap {
       ? Math.min(room, Math.max(tallest / view.rows, this.options.zoom ? 0 : 3))
       : Math.max(3, Math.min(26, tallest / view.rows));
     const cellWidth = this.options.square ? cellHeight : room;
-    this.place = { left, top, cellWidth, cellHeight };
+    this.place = { left, top, cellWidth, cellHeight, across };
     const height = top + cellHeight * view.rows + 1;
     resize(this.canvas, width, height, ratio);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -108,13 +110,13 @@ export class Heatmap {
   paintLabels(context, across) {
     const { rows, columns } = this.data, { left, top, cellWidth, cellHeight } = this.place, view = this.window;
     const [ink, mute, accent] = ["--iv-ink", "--iv-mute", "--iv-accent"].map(colour.token);
-    context.font = FONT;
     context.direction = "ltr";
     context.textBaseline = "middle";
     const [hotRow, hotColumn] = this.cell ?? this.selected ?? [null, null];
     // every so many tokens have room for their name; a hot one always has, its neighbours give way
-    const names = (tokens, from, count, size, hot, paint) => {
-      const every = Math.max(1, Math.ceil((LABEL + 2) / size));
+    const names = (tokens, from, count, room, hot, paint) => {
+      const { size, every } = fitted(room);
+      context.font = fontOf(size);
       for (let i = from; i < from + count; i++) {
         const close = hot !== null && i !== hot && Math.abs(i - hot) < every;
         if (i !== hot && ((i - from) % every || close)) continue;
@@ -289,6 +291,6 @@ export class Heatmap {
   }
 
   png() {
-    return new Promise((resolve) => this.canvas.toBlob(resolve, "image/png"));
+    return pngOf(this.svgText());
   }
 }

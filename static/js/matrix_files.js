@@ -2,9 +2,10 @@
 
 import * as colour from "./colour.js";
 import { make } from "./dom.js";
-import { LABEL, labelOf } from "./token_labels.js";
+import { fitted, LABEL, labelOf } from "./token_labels.js";
 
 const MOST_RECTS = 20000; // cells of an SVG that are shapes; more of them are one picture
+const AXIS = 20, BAR_ROOM = 34; // px for what an axis is, and for the bar of colours
 
 export function csvOf(heatmap) {
   const { rows, columns } = heatmap.data;
@@ -13,22 +14,50 @@ export function csvOf(heatmap) {
   return [["", ...columns.map(quote)].join(","), ...lines].join("\n") + "\n";
 }
 
+// What is in view, with its tokens, what rows and columns are, and a bar that tells what the colours stand for.
 export function svgOf(heatmap) {
-  const { left, top, cellWidth, cellHeight } = heatmap.place, { rows, columns } = heatmap.data, view = heatmap.window;
-  const width = left + cellWidth * view.columns + 1, height = top + cellHeight * view.rows + 1;
-  const root = make("svg", {
-    xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`, "font-size": LABEL,
-    "font-family": "ui-monospace, monospace", fill: colour.token("--iv-ink"),
-  });
-  root.append(...(view.rows * view.columns > MOST_RECTS ? [picture(heatmap)] : cells(heatmap)));
-  const every = (size) => Math.max(1, Math.ceil((LABEL + 2) / size));
-  for (let i = view.row; i < view.row + view.rows; i += every(cellHeight)) {
-    root.append(make("text", { x: left - 5, y: heatmap.y(i + 0.5) + 4, "text-anchor": "end" }, labelOf(rows[i]).text));
+  const { left, top, cellWidth, cellHeight, across: flat } = heatmap.place, { rows, columns } = heatmap.data, view = heatmap.window;
+  const [inX, inY] = [cellWidth * view.columns, cellHeight * view.rows], axes = heatmap.options.axes?.();
+  const [edge, head] = axes ? [AXIS, AXIS] : [0, 0], width = edge + Math.max(left + inX + 1, 220), height = head + top + inY + BAR_ROOM;
+  const ink = colour.token("--iv-ink"), mute = colour.token("--iv-mute");
+  const inside = make("g", { transform: `translate(${edge} ${head})` });
+  inside.append(...(view.rows * view.columns > MOST_RECTS ? [picture(heatmap)] : cells(heatmap)));
+  const across = fitted(cellHeight), along = fitted(cellWidth);
+  for (let i = view.row; i < view.row + view.rows; i += across.every) {
+    inside.append(make("text", { x: left - 5, y: heatmap.y(i + 0.5) + across.size / 3, "text-anchor": "end", "font-size": across.size }, labelOf(rows[i]).text));
   }
-  for (let j = view.column; j < view.column + view.columns; j += every(cellWidth)) {
-    root.append(make("text", { transform: `translate(${heatmap.x(j + 0.5) + 4} ${top - 5}) rotate(-90)` }, labelOf(columns[j]).text));
+  for (let j = view.column; j < view.column + view.columns; j += along.every) {
+    const place = flat ? { x: heatmap.x(j + 0.5), y: top - 7, "text-anchor": "middle" } : { transform: `translate(${heatmap.x(j + 0.5) + along.size / 3} ${top - 5}) rotate(-90)` };
+    inside.append(make("text", { ...place, "font-size": along.size }, labelOf(columns[j]).text));
   }
-  return new XMLSerializer().serializeToString(root);
+  inside.append(...marks(heatmap), ...colourBar(heatmap.data.kind, heatmap.data.limit, left, top + inY + 14));
+  const words = axes ? [
+    make("text", { transform: `translate(12 ${head + top + inY / 2}) rotate(-90)`, "text-anchor": "middle", fill: mute }, axes.rows),
+    make("text", { x: edge + left + inX / 2, y: 12, "text-anchor": "middle", fill: mute }, axes.columns)] : [];
+  return new XMLSerializer().serializeToString(make("svg", {
+    xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`, "font-size": LABEL, "font-family": "ui-monospace, monospace", fill: ink,
+  }, inside, ...words));
+}
+
+// from the least to the most that the colours of a kind show
+export function colourBar(kind, limit, left, y) {
+  const colours = colour.scale(kind), steps = 64, wide = 128 / steps, fill = colour.token("--iv-mute");
+  const most = Number(limit.toPrecision(3)), ends = kind === "signed" ? [`−${most}`, String(most)] : ["0", String(most)];
+  const first = 8 * ends[0].length + 6;
+  return [
+    make("text", { x: left + first - 6, y: y + 10, "text-anchor": "end", fill }, ends[0]),
+    ...Array.from({ length: steps }, (_, i) => make("rect", {
+      x: left + first + i * wide, y, width: wide + 0.2, height: 11, fill: colour.css(colours[Math.round((i * 255) / (steps - 1))]) })),
+    make("rect", { x: left + first, y, width: 128, height: 11, fill: "none", stroke: fill, "stroke-opacity": 0.5 }),
+    make("text", { x: left + first + 134, y: y + 10, fill }, ends[1]),
+  ];
+}
+
+function marks(heatmap) {
+  const { cellWidth, cellHeight } = heatmap.place, view = heatmap.window, stroke = colour.token("--iv-amber");
+  const inView = (row, column) => row >= view.row && row < view.row + view.rows && column >= view.column && column < view.column + view.columns;
+  return (heatmap.data.marks ?? []).flatMap((columns, row) => columns.filter((column) => inView(row, column)).map((column) => make("rect", {
+    x: heatmap.x(column) + 1.5, y: heatmap.y(row) + 1.5, width: Math.max(1, cellWidth - 3), height: Math.max(1, cellHeight - 3), fill: "none", stroke, "stroke-width": 1.5 })));
 }
 
 function cells(heatmap) {
@@ -39,7 +68,7 @@ function cells(heatmap) {
     for (let j = view.column; j < view.column + view.columns; j++) {
       const level = Math.max(0, Math.min(255, Math.round(heatmap.value(i, j) * slope + shift)));
       const fill = colour.css(!allowed || allowed.value(i, j) ? colours[level] : colour.closed());
-      rects.push(make("rect", { x: heatmap.x(j), y: heatmap.y(i), width: cellWidth, height: cellHeight, fill }));
+      rects.push(make("rect", { x: heatmap.x(j), y: heatmap.y(i), width: cellWidth, height: cellHeight, fill, "shape-rendering": "crispEdges" }));
     }
   }
   return rects;
@@ -47,14 +76,17 @@ function cells(heatmap) {
 
 function picture(heatmap) {
   const { left, top, cellWidth, cellHeight } = heatmap.place, view = heatmap.window, { pooled } = heatmap.data;
+  const from = [view.column, view.row, view.columns, view.rows].map((side) => Math.ceil(side / pooled));
+  return pictureOf(heatmap.small, from, [left, top, cellWidth * view.columns, cellHeight * view.rows]);
+}
+
+// a part [x, y, width, height] of a canvas as an image of an SVG
+export function pictureOf(canvas, [x, y, width, height], [left, top, wide, high]) {
   const part = document.createElement("canvas");
-  [part.width, part.height] = [Math.ceil(view.columns / pooled), Math.ceil(view.rows / pooled)];
-  part.getContext("2d").drawImage(heatmap.small, -view.column / pooled, -view.row / pooled);
+  [part.width, part.height] = [width, height];
+  part.getContext("2d").drawImage(canvas, -x, -y);
   const image = document.createElementNS("http://www.w3.org/2000/svg", "image");
-  const attributes = {
-    x: left, y: top, width: cellWidth * view.columns, height: cellHeight * view.rows, href: part.toDataURL(),
-    preserveAspectRatio: "none", style: "image-rendering: pixelated",
-  };
+  const attributes = { x: left, y: top, width: wide, height: high, href: part.toDataURL(), preserveAspectRatio: "none", style: "image-rendering: pixelated" };
   for (const [name, value] of Object.entries(attributes)) image.setAttribute(name, value);
   return image;
 }

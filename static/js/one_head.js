@@ -3,7 +3,7 @@
 import { askArrays } from "./api.js";
 import { Arcs, FAINT, MOST_TOKENS } from "./arcs.js";
 import * as colour from "./colour.js";
-import { axes, darkest, headName, heads, pointOf, question, step, weights } from "./current.js";
+import { about, axes, darkest, headName, heads, headTitle, pointOf, question, step, weights, who } from "./current.js";
 import { chips, make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { Heatmap } from "./heatmap.js";
@@ -15,19 +15,20 @@ import { say } from "./words.js";
 
 export class OneHead {
   constructor(parent, onHover) {
-    this.figure = new Figure(parent, { title: say("one_head"), name: () => `${state.run}-${state.group}-${this.what()}-step${step()}`, keep: {
-      png: () => this.view.png(), svg: () => this.view.svgText(), csv: () => this.map.csv() } });
+    this.figure = new Figure(parent, { title: say("one_head"), about, name: () => `${state.run}-${state.group}-${this.what()}-step${step()}`, keep: {
+      svg: () => this.view.svgText(), csv: () => this.map.csv() } });
     this.zoomBar = make("div", { class: "zoom", hidden: true });
-    this.zoomWhere = make("small");
+    this.zoomWhere = make("small", { class: "zoom-where" });
     this.figure.tools.append(this.zoomBar);
-    this.mapBox = make("div");
-    this.arcBox = make("div");
+    this.mapBox = make("div", { class: "as-map" });
+    this.arcBox = make("div", { class: "as-arcs" });
     this.nothing = make("p", { class: "nothing", hidden: true });
     this.legend = make("div", { class: "legend" });
     this.figure.body.append(this.mapBox, this.arcBox, this.nothing, this.legend);
-    const choose = { onSelect: (cell) => set({ cell }), describe: (row, column) => this.describe(row, column) };
+    const choose = { onSelect: (cell) => set({ cell }), describe: (row, column) => this.describe(row, column),
+      describeToken: (axis, index) => this.describeToken(axis, index) };
     this.map = new Heatmap(this.mapBox, { square: true, zoom: true, onHover, onZoom: (view) => this.showZoom(view),
-      describeToken: (axis, index) => this.describeToken(axis, index), ...choose });
+      axes: () => ({ rows: say("axis_rows"), columns: say("axis_columns") }), ...choose });
     this.arcs = new Arcs(this.arcBox, choose);
     this.exact = new Latest({ ask: ({ path, ...body }) => askArrays(path, body), take: (answer) => this.show(answer.arrays.weights, answer.arrays.allowed ?? null, 0),
       refuse: (sentence) => this.figure.say(sentence), most: 24 });
@@ -41,23 +42,17 @@ export class OneHead {
   what = () => (state.focus === "rollout" ? `rollout${state.layer}` : headName());
 
   draw() {
-    const { pooled, rollout } = heads(), rolled = state.focus === "rollout";
-    const missing = rolled && !rollout, { rows, columns } = axes();
+    const { pooled } = heads(), rolled = state.focus === "rollout", { rows, columns } = axes();
     const long = state.focus === "arcs" && Math.max(rows.length, columns.length) > MOST_TOKENS;
-    this.nothing.hidden = !missing && !long;
-    this.mapBox.hidden = missing || state.focus === "arcs";
+    this.nothing.hidden = !long;
+    this.mapBox.hidden = state.focus === "arcs";
     this.arcBox.hidden = long || state.focus !== "arcs";
-    this.figure.keep.hidden = missing || long;
+    this.figure.keep.hidden = long;
     this.exact.forget();
-    this.figure.title.textContent = rolled ? say("rollout_title", { layer: state.layer }) : say("one_head_title", { head: headName() });
-    if (missing) {
-      this.nothing.textContent = say(shown.look.heads.some((one) => one.rollout) ? "rollout_none" : "rollout_none_here");
-      this.figure.say("");
-    } else if (long) {
+    this.figure.title.textContent = rolled ? say("rollout_title", { layer: state.layer }) : headTitle();
+    if (long) {
       this.nothing.textContent = say("arcs_long", { most: MOST_TOKENS, length: Math.max(rows.length, columns.length) });
       this.figure.say(this.sentence());
-    }
-    if (missing || long) {
       this.zoomBar.hidden = this.legend.hidden = true;
       return;
     }
@@ -77,7 +72,7 @@ export class OneHead {
     const data = { values, ...axes(), allowed, marks, pooled, limit: darkest(values) };
     this.map.selected = this.arcs.selected = state.cell;
     const sentence = this.shownSentence(data);
-    data.label = `${sentence.replaceAll("**", "")} ${say("map_axes")}`;
+    data.label = `${sentence.replaceAll("**", "")} ${say(state.focus === "arcs" ? "arcs_axes" : "map_axes")} ${say("map_keys")}`;
     this.map.set(data);
     if (state.focus === "arcs") this.arcs.set(data);
     this.figure.say(sentence);
@@ -85,7 +80,7 @@ export class OneHead {
     this.legend.hidden = state.focus === "arcs";
     const scale = colour.scale("weight"), stops = [0, 64, 128, 192, 255].map((level) => colour.css(scale[level]));
     const bar = make("i", { style: `background: linear-gradient(90deg, ${stops.join(", ")})` });
-    this.legend.replaceChildren("0", bar, data.limit === 1 ? "1" : data.limit.toFixed(4), this.zoomWhere);
+    this.legend.replaceChildren("0", bar, data.limit === 1 ? "1" : data.limit.toFixed(4), make("small", {}, say("map_axes")), this.zoomWhere);
   }
 
   shownSentence(data) {
@@ -96,7 +91,7 @@ export class OneHead {
   }
 
   sentence() {
-    return roleWords(roleOf(shown.look, heads(), state.moment, state.layer, state.head), headName());
+    return roleWords(roleOf(shown.look, heads(), state.moment, state.layer, state.head), who());
   }
 
   rolloutSentence({ values, rows, pooled }) {

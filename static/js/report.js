@@ -1,12 +1,12 @@
 // A head's report card: each measure of what it does, through training, and the role they amount to, if any.
 
 import * as colour from "./colour.js";
-import { headName, heads, ready, step } from "./current.js";
+import { about, headName, heads, ready, step, who } from "./current.js";
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { roleOf, roleSince } from "./roles.js";
 import { set, shown, state } from "./store.js";
-import { pngOf, svgText } from "./svg_files.js";
+import { svgText } from "./svg_files.js";
 import { say } from "./words.js";
 
 const ROW = 27, NAME = 108, VALUE = 58; // px: height of a line; width of its name, of its number
@@ -14,10 +14,11 @@ const SHARES = ["previous", "own", "first", "induction", "agreement"]; // drawn 
 
 export class Report {
   constructor(parent) {
-    this.figure = new Figure(parent, { title: say("report"), className: "report", name: () => `${state.run}-${state.group}-${headName()}-report`, keep: {
-      png: () => pngOf(svgText(this.svg)), svg: () => svgText(this.svg), csv: () => this.csv() } });
+    this.figure = new Figure(parent, { title: say("report"), className: "report", about, name: () => `${state.run}-${state.group}-${headName()}-report`, keep: {
+      svg: () => svgText(this.svg), csv: () => this.csv() } });
     this.svg = make("svg", { class: "report-lines", role: "img" });
     this.figure.body.append(make("div", { class: "card" }, this.svg));
+    this.figure.caption.after(make("small", { class: "report-about" }, say("report_about")));
     this.svg.addEventListener("click", (event) => this.seek(event));
     this.svg.addEventListener("pointermove", (event) => this.point(event));
     this.tip = make("title");
@@ -31,7 +32,7 @@ export class Report {
     this.measures = measures;
     const role = roleOf(shown.look, heads(), state.moment, state.layer, state.head);
     const since = steps[roleSince(shown.look, heads(), state.moment, state.layer, state.head)];
-    const words = { head: headName(), clear, step: role.clear ? since : step() };
+    const words = { who: who(), clear, step: role.clear ? since : step() };
     this.figure.say(role.clear ? say("report_caption", { ...words, role: say(`role_name.${role.name}`) }) : say("report_none", words));
     const width = this.svg.parentElement.clientWidth - 28;
     if (width < 60) return;

@@ -13,7 +13,7 @@ export function roleOf(look, heads, moment, layer, head) {
   return best.share >= look.clear ? { ...best, clear: true } : { name: "none", share: best.share, clear: false };
 }
 
-export const roleWords = (role, head) => say(`role.${role.name}`, { head, share: role.share });
+export const roleWords = (role, who) => say(`role.${role.name}`, { who, share: role.share });
 
 // The first of the snapshots up to this one from which on the head has had the role it has now.
 export function roleSince(look, heads, moment, layer, head) {
@@ -23,8 +23,10 @@ export function roleSince(look, heads, moment, layer, head) {
   return since;
 }
 
+export const roleFont = (role) => `${role.clear ? "600 " : ""}11.5px system-ui, sans-serif`;
+
 // As much of a role's name as fits; `fits(text)` tells.
 export function roleLabel(role, fits) {
-  const ways = [say(`role_short.${role.name}`, { share: role.share }), say(`role_only.${role.name}`)];
-  return ways.find(fits) ?? (role.clear ? role.share.toFixed(2) : "–");
+  const ways = [say(`role_short.${role.name}`, { share: role.share }), say(`role_only.${role.name}`), say(`role_tiny.${role.name}`)];
+  return ways.find(fits) ?? (role.clear ? "•" : "");
 }

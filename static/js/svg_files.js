@@ -1,4 +1,6 @@
-// A drawn SVG as a file: its text, or a PNG of twice its size.
+// A drawn SVG as a file: its text, or a PNG of three times its size.
+
+const SCALE = 3, MOST = 8000; // px on a side of a PNG
 
 export function svgText(svg) {
   const copy = svg.cloneNode(true);
@@ -9,14 +11,16 @@ export function svgText(svg) {
 
 export function pngOf(text) {
   const image = new Image(), canvas = document.createElement("canvas");
+  const address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
   return new Promise((resolve, reject) => {
     image.onload = () => {
-      canvas.width = 2 * image.width;
-      canvas.height = 2 * image.height;
+      const scale = Math.min(SCALE, MOST / image.width, MOST / image.height);
+      canvas.width = Math.round(scale * image.width);
+      canvas.height = Math.round(scale * image.height);
       canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
       canvas.toBlob(resolve, "image/png");
     };
     image.onerror = () => reject(new Error("the picture could not be drawn"));
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
-  });
+    image.src = address;
+  }).finally(() => URL.revokeObjectURL(address));
 }

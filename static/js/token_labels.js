@@ -1,9 +1,16 @@
 // Tokens as labels: any text, however long, whichever way it runs, measured once.
 
-export const LABEL = 12; // px, type size
-export const FONT = `${LABEL}px ui-monospace, Menlo, "Noto Sans Mono CJK SC", monospace`;
+export const LABEL = 12, SMALLEST = 9; // px, type sizes
+export const fontOf = (size) => `${size}px ui-monospace, Menlo, "Noto Sans Mono CJK SC", monospace`;
+export const FONT = fontOf(LABEL);
 const MOST_LABEL = 92; // px; longer tokens are cut with …
 const MOST_KEPT = 5000;
+
+// {size, every}: where each token has so many px, the type is that large, and every so-many-th has its name
+export function fitted(room) {
+  const size = Math.max(SMALLEST, Math.min(LABEL, Math.floor(room) - 1));
+  return { size, every: Math.max(1, Math.ceil((size + 1) / room)) };
+}
 
 const ruler = document.createElement("canvas").getContext("2d");
 const known = new Map();

@@ -123,7 +123,7 @@ def test_a_clicked_cell_shows_its_arithmetic_and_keeps_it_in_step(new_page, seen
     query, key = shown(page, "s.state.cell")
     chosen = shown(page, "[s.state.layer, s.state.head]")
     weight = looked.heads[0].weights[-1, *chosen, query, key]
-    expect(page.locator(".one-head .tip")).to_contain_text(f"{weight:.4f}")
+    expect(page.locator(".as-map .tip")).to_contain_text(f"{weight:.4f}")
     for moment, layer, head in ((len(looked.steps) - 1, *chosen), (5, *chosen), (9, 0, 1)):
         move(page, moment=moment, layer=layer, head=head)
         step = looked.steps[moment]
@@ -133,9 +133,8 @@ def test_a_clicked_cell_shows_its_arithmetic_and_keeps_it_in_step(new_page, seen
         for part, value in (("dot", cell["dot"]), ("scaled", cell["dot"] * cell["scale"]), ("score", cell["score"])):
             assert float(parts[part]) == pytest.approx(value, abs=1e-4)
         assert float(parts["weight"]) == pytest.approx(cell["weight"], abs=1e-6)
-        assert [float(x) for x in parts["exp"].split(" / ")] == pytest.approx(
-            [cell["exp"], cell["sum_exp"]], rel=1e-4
-        )
+        assert float(parts["exp"]) == pytest.approx(cell["exp"], rel=1e-4)
+        assert float(parts["total"]) == pytest.approx(cell["sum_exp"], rel=1e-4)
         assert page.locator(".terms rect").count() == len(cell["terms"])
         assert shown(page, "s.state.cell") == [query, key], "the choice survives another head and another moment"
 
@@ -144,7 +143,7 @@ def test_pointing_at_a_token_shows_its_row_and_column_in_map_and_sidebar(new_pag
     page = open_app(new_page)
     weights = seen[2].heads[0].weights[-1, *shown(page, "[s.state.layer, s.state.head]")]
     page.locator(".view-sidebar .token").nth(10).hover()
-    tip = page.locator(".one-head .tip")
+    tip = page.locator(".as-map .tip")
     expect(tip).to_contain_text(f"({int(weights[10].argmax())}): {weights[10].max():.4f}")
     expect(tip).to_contain_text(f"({int(weights[:, 10].argmax())}): {weights[:, 10].max():.4f}")
     page.locator(".one-head canvas.heatmap").focus()
@@ -152,7 +151,7 @@ def test_pointing_at_a_token_shows_its_row_and_column_in_map_and_sidebar(new_pag
     assert page.locator(".view-sidebar .token.hot").count() >= 1
 
 
-def test_rollout_is_cores_and_says_where_there_is_none(new_page, seen):
+def test_rollout_is_cores_and_offered_where_there_is_one(new_page, seen):
     page = open_app(new_page)
     view(page, "rollout")
     for moment, layer in ((len(seen[2].steps) - 1, 1), (4, 0)):
@@ -160,8 +159,12 @@ def test_rollout_is_cores_and_says_where_there_is_none(new_page, seen):
         expect(page.locator(".one-head h3")).to_contain_text(str(layer))
         expected = measures.rollout(seen[2].heads[0].weights[moment])[layer]
         np.testing.assert_allclose(numbers(saved(page, ".one-head")), expected, atol=1e-6)
-    choose_run(page, "copy-transformer")
-    expect(page.locator(".one-head .nothing")).to_have_text(WORDS["en"]["rollout_none"])
+    choose_run(page, "copy-transformer")  # opens with its cross-attention
+    expect(page.locator(".one-head canvas.heatmap")).to_be_visible()
+    assert shown(page, "s.state.focus") == "map" and page.locator("[data-value=rollout]").count() == 0
+    page.locator("[data-value='encoder.blocks']").click()
+    view(page, "rollout")
+    expect(page.locator(".one-head h3")).to_contain_text("Rollout")
 
 
 def frame_drawn(page: Page, step: int) -> Frame:
@@ -253,16 +256,16 @@ def test_512_tokens_by_144_heads_are_pooled_at_first_and_exact_on_the_way(new_pa
     canvas.hover(position={"x": 200, "y": 200})
     for _ in range(6):
         page.mouse.wheel(0, -100)
-    expect(page.locator(".legend small")).to_contain_text("rows")
+    expect(page.locator(".zoom-where")).to_contain_text("rows")
     canvas.focus()
     page.keyboard.press("0")
-    expect(page.locator(".legend small")).to_be_empty()
+    expect(page.locator(".zoom-where")).to_be_empty()
     page.get_by_role("button", name=WORDS["en"]["zoom_in"]).click()
-    expect(page.locator(".legend small")).to_contain_text("rows")
-    window = page.locator(".legend small").inner_text()
+    expect(page.locator(".zoom-where")).to_contain_text("rows")
+    window = page.locator(".zoom-where").inner_text()
     move(page, moment=0, head=2)
     wait_until_exact(page)
-    expect(page.locator(".legend small")).to_have_text(window)
+    expect(page.locator(".zoom-where")).to_have_text(window)
     view(page, "model")
     expect(page.locator(".bertviz .nothing")).to_contain_text(f"{144 * 512 * 512:,} here, more than")
     assert page.locator("iframe").count() == 0
