@@ -6,7 +6,7 @@ import gradio as gr
 
 from app.components.view import View
 
-TABS = ("attention", "gates", "positions", "generate")
+TABS = ("build", "attention", "gates", "positions", "generate")
 
 
 def build_page(i18n: gr.I18n) -> gr.Blocks:

@@ -10,6 +10,7 @@
 from typing import Any
 
 from core import edits, text
+from core.anatomy_parts import Anatomy, anatomy
 from core.config import Config
 from core.decoding import generate
 from core.layers.masks import InputError
@@ -24,6 +25,7 @@ from core.training import Diverged, Step, Training, train
 
 __all__ = [
     "PRESETS",
+    "Anatomy",
     "Config",
     "ConfigError",
     "Diverged",
@@ -37,6 +39,7 @@ __all__ = [
     "Task",
     "Text",
     "Training",
+    "anatomy",
     "build",
     "capture",
     "configure",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from app.routes import attention, gates, looks, positions, writing
+from app.routes import attention, build, gates, looks, positions, writing
 
 router = APIRouter(prefix="/api")
-for part in (looks, attention, gates, positions, writing):
+for part in (looks, attention, build, gates, positions, writing):
     router.include_router(part.router)
