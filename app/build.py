@@ -60,7 +60,9 @@ def plan(config: Config, time: int, target_time: int) -> dict[str, Any]:
 
 def changed(config: Config) -> dict[str, Any]:
     """The options that are not the family's defaults."""
-    return {option.name: value for option in config.options() if (value := getattr(config, option.name)) != option.default}
+    return {
+        option.name: value for option in config.options() if (value := getattr(config, option.name)) != option.default
+    }
 
 
 def preset_of(config: Config) -> str | None:

@@ -47,7 +47,9 @@ def _of_run(name: str, problem: Problem, point: str) -> tuple[dict[str, Any], di
     return header, {"values": np.stack([small(tape[point]) for tape in tapes])}
 
 
-def _untrained(config: Config, point: str, time: int, target_time: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _untrained(
+    config: Config, point: str, time: int, target_time: int
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
         model = core.build(config).eval()

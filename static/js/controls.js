@@ -12,10 +12,13 @@ export class Controls {
     parent.append(this.element);
   }
 
-  // options as from the server; values: those that differ from their defaults
-  show(options, values = {}) {
+  // options as from the server; values: those that differ from their defaults; main: names of those that are not folded away
+  show(options, values = {}, main = null) {
     this.rows = new Map(options.map((option) => [option.name, this.row(option, values[option.name] ?? option.default)]));
-    this.element.replaceChildren(...[...this.rows.values()].map(({ element }) => element));
+    const rows = [...this.rows.values()], first = rows.filter(({ option }) => !main || main.includes(option.name)), rest = rows.filter((row) => !first.includes(row));
+    this.folded = rest.length ? make("details", { class: "controls-rest", open: rest.some(({ option }) => option.name in values) },
+      make("summary", {}, say("more_options", { n: rest.length })), ...rest.map(({ element }) => element)) : null;
+    this.element.replaceChildren(...[...first.map(({ element }) => element), this.folded].filter(Boolean));
   }
 
   row(option, value) {
@@ -69,6 +72,7 @@ export class Controls {
     row.problem.textContent = sentence;
     row.problem.hidden = false;
     row.input.setAttribute("aria-invalid", "true");
+    if (this.folded?.contains(row.element)) this.folded.open = true;
     return true;
   }
 }

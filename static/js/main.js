@@ -13,6 +13,7 @@ const VIEWS = {
   sidebar: mountSidebar,
   timeline: mountTimeline,
   attention: mountAttention,
+  build: lazy("./build.js", "mountBuild"),
   gates: lazy("./gates.js", "mountGates"),
   positions: lazy("./positions.js", "mountPositions"),
   generate: lazy("./generate.js", "mountGenerate"),

@@ -54,7 +54,9 @@ def test_families_and_presets_are_drawn_as_they_are(name):
     check_against_the_model(core.anatomy(name, time=TIME, target_time=TARGET))
 
 
-@pytest.mark.parametrize(("family", "options"), VARIANTS, ids=lambda value: value if isinstance(value, str) else label(value))
+@pytest.mark.parametrize(
+    ("family", "options"), VARIANTS, ids=lambda value: value if isinstance(value, str) else label(value)
+)
 def test_every_option_is_drawn_as_it_is(family, options):
     check_against_the_model(core.anatomy(small_config(family, **options), time=TIME, target_time=TARGET))
 
