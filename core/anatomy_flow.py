@@ -104,9 +104,9 @@ class Flow(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
         read = [] if func in SHAPE_ONLY else args[:1] if func is Tensor.expand_as else [args, kwargs]
-        origins = self.of(_tensors(read))
+        origins = self.of(tensors(read))
         if origins:
-            for tensor in _tensors(out):
+            for tensor in tensors(out):
                 self.mark(tensor, origins)
         return out
 
@@ -145,7 +145,7 @@ class Flow(TorchFunctionMode):
         def arrived(module: nn.Module, arguments: tuple, out: Any) -> None:
             if not isinstance(out, Tensor):
                 return
-            for origin, _ in self.of(_tensors(arguments)):
+            for origin, _ in self.of(tensors(arguments)):
                 if origin in self.inputs:
                     self.readers.setdefault(origin, path.rpartition(".")[0])
             node = f"{path}()"
@@ -193,11 +193,11 @@ def _is_leaf(module: nn.Module) -> bool:
     return not isinstance(module, nn.Dropout) and next(module.children(), None) is None
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
+def tensors(value: Any) -> Iterator[Tensor]:
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _tensors(inner)
+            yield from tensors(inner)
     elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
+        yield from tensors(list(value.values()))

@@ -91,12 +91,12 @@ def _seq2seq_flops(config: Seq2SeqConfig, n: int) -> dict[str, int]:
     extra = unit if config.attention == "bahdanau" else 0
     encoder = _layers_flops(config.cell, n, config.d_embed, unit // directions, config.n_layers, directions)
     decoder = _layers_flops(config.cell, n, config.d_embed + extra, unit, config.n_layers, 1)
-    additive = config.attention in ("bahdanau", "luong-concat")
     projected = {"luong-general": 1, "bahdanau": 2, "luong-concat": 2}.get(config.attention, 0)
+    # v · tanh(…) costs as much as query · key; the last term is W_c [context; h]
     attention = looks * (4 * n * n * unit + projected * 2 * n * unit * unit + 4 * n * unit * unit)
     return {
         "recurrence": encoder + decoder,
-        "attention": attention if not additive else attention,  # v · tanh(…) costs as much as query · key
+        "attention": attention,
         "head": 2 * n * unit * config.vocab_size,
     }
 

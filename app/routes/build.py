@@ -10,7 +10,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 import core
-from app import build, build_flow, gallery, payload
+from app import build, build_costs, build_flow, gallery, payload
 from app.routes.looks import AT_ONCE, Question, problem_of
 from core import InputError
 from core.config import Config
@@ -78,3 +78,25 @@ def flow(asked: Point) -> Response:
     with AT_ONCE:
         found = build_flow.flow(asked.config(), asked.point, asked.run, problem, asked.time, asked.target_time)
     return Response(payload.pack(*found), media_type="application/octet-stream")
+
+
+class Length(Choice):
+    length: int = Field(ge=1, le=4_096)
+
+
+@router.post("/costs")
+def predicted(choice: Choice) -> dict[str, Any]:
+    return build_costs.predicted(choice.config())
+
+
+@router.post("/measure")
+def measured(asked: Length) -> dict[str, Any]:
+    """One length at a time: the page shows each as it arrives, and may stop asking."""
+    with AT_ONCE:
+        return build_costs.measured(asked.config(), asked.length)
+
+
+@router.post("/layers")
+def layers() -> list[dict[str, Any]]:
+    with AT_ONCE:
+        return build_costs.layers()

@@ -1,6 +1,7 @@
 // The Build tab: choose a family and its options, see what it is made of; two configurations side by side.
 
 import { askJson, Refusal } from "./api.js";
+import { Costs, LayerTable } from "./build_costs.js";
 import { Diagram } from "./build_diagram.js";
 import { copyable, findPart, Panel } from "./build_panel.js";
 import { Treemap } from "./build_treemap.js";
@@ -58,6 +59,8 @@ class Build {
     this.panel = new Panel(this.side, { question: () => this.question(), select: (path) => this.reveal(path) });
     this.side.prepend(this.code);
     this.treemap = new Treemap(this.below, { select: (id) => this.reveal(id) });
+    this.costs = new Costs(this.below);
+    this.layers = new LayerTable(this.below);
   }
 
   addTools(diagram, side) {
@@ -181,6 +184,7 @@ class Build {
     if (!plan) return;
     this.code.replaceChildren(copyable(plan.python));
     this.treemap.show(plan);
+    this.costs.show(plan);
     const part = (chosen().node && findPart(plan.root, chosen().node, chosen().index)) || findPart(plan.root, firstPoint(plan.root), chosen().index);
     this.panel.show(part, plan);
   }

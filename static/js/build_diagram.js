@@ -7,6 +7,8 @@ import { tint } from "./lines.js";
 import { pngOf, svgText } from "./svg_files.js";
 import { format, say } from "./words.js";
 
+const SMALLEST = 0.66; // scale: type of 13 px is still read at 8.6
+
 export class Diagram {
   // options: title(), onSelect(id), onOpen(ids), onUnroll(ids), onIndex(id, index)
   constructor(parent, options) {
@@ -16,6 +18,7 @@ export class Diagram {
     this.svg = make("svg", { class: "diagram", role: "tree", tabindex: 0, "font-family": "ui-monospace, Menlo, monospace" });
     this.figure.body.append(this.svg);
     this.svg.addEventListener("keydown", (event) => this.key(event));
+    new ResizeObserver(() => this.size && this.fit()).observe(this.figure.body);
   }
 
   // chosen: {open, unrolled, index, node}; marks: ids that differ from the other configuration
@@ -26,13 +29,20 @@ export class Diagram {
       words: { name: (part, outer) => localName(this.named(part), outer && this.named(outer)), size: (part) => sizeOf(part) },
     });
     this.nodes = found.nodes;
-    this.svg.setAttribute("width", found.width);
-    this.svg.setAttribute("height", found.height);
+    this.size = [found.width, found.height];
+    this.fit();
     this.svg.setAttribute("viewBox", `0 0 ${found.width} ${found.height}`);
     this.svg.setAttribute("aria-label", say("build.diagram_label", { family: plan.family, n: plan.parameters, parts: found.nodes.length }));
     const boxes = found.nodes.filter(({ parent }) => parent).map((box) => this.drawBox(box));
     this.svg.replaceChildren(...boxes.filter((_, i) => found.nodes[i + 1].isOpen), ...found.edges.map((edge) => this.drawEdge(edge)),
       ...boxes.filter((_, i) => !found.nodes[i + 1].isOpen), ...found.nodes.filter(({ strip }) => strip).map((box) => this.drawStrip(box)));
+  }
+
+  // As wide as there is room, but never too small to be read.
+  fit() {
+    const [width, height] = this.size, room = this.figure.body.clientWidth - 10, scale = Math.min(1, Math.max(SMALLEST, room / width));
+    this.svg.setAttribute("width", Math.round(width * scale));
+    this.svg.setAttribute("height", Math.round(height * scale));
   }
 
   // A part of a folded group stands for the one whose number was chosen.
@@ -127,7 +137,7 @@ export class Diagram {
       : cornered([a, [a[0], points.out], [points.x, points.out], [points.x, points.into], [b[0], points.into], [b[0], b[1] - 4]]);
     const words = `${this.named(from.part).path} → ${this.named(to.part).path}${shape ? ` · ${shapeText(shape)}` : ""}${again ? ` · ${say("build.step_before")}` : ""}`;
     const label = points.kind === "direct" && from.part.kind === "module" && shape && !from.labelled
-      ? make("text", { x: a[0] + 6, y: a[1] + 13, fill: mute, "font-size": 10.5, class: "edge-shape" }, shapeText(shape)) : null;
+      ? make("text", { x: a[0] + (b[0] > a[0] + 4 ? -6 : 6), y: a[1] + 13, fill: mute, "font-size": 10.5, class: "edge-shape", "text-anchor": b[0] > a[0] + 4 ? "end" : "start" }, shapeText(shape)) : null;
     from.labelled = from.labelled || Boolean(label);
     return make("g", { class: `edge${again ? " again" : ""}`, "data-from": from.id, "data-to": to.id }, make("title", {}, words),
       make("path", { d: path, fill: "none", stroke: "transparent", "stroke-width": 9 }),

@@ -11,7 +11,7 @@ export function widthOf(text, font) {
   return canvas.measureText(text).width;
 }
 
-export const shapeText = (shape) => shape.join(" × ");
+export const shapeText = (shape) => shape.join("×");
 export const localName = (part, parent) => (parent?.path && part.path.startsWith(`${parent.path}.`) ? part.path.slice(parent.path.length + 1) : part.path);
 
 // tree: a plan's root; open: ids unfolded; unrolled: ids drawn over time. → {nodes, edges, width, height}

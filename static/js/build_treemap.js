@@ -8,7 +8,8 @@ import { pngOf, svgText } from "./svg_files.js";
 import { format, inLanguage, say, sayInto } from "./words.js";
 
 const HEIGHT = 300, NARROW = 46, LOW = 30, HEAD = 20; // px; areas smaller than that have no name
-const KINDS = { Embedding: 0.2, Learned: 0.32, Attention: 0.55, Alignment: 0.55, FeedForward: 0.8, Layer: 0.7, Norm: 0.08, Head: 0.4, Linear: 0.4 };
+const SHADES = { Embedding: 0.12, Learned: 0.2, Attention: 0.42, Alignment: 0.42, FeedForward: 0.75, Layer: 0.75, Norm: 0.05, Head: 0.3 };
+const PLAIN = 0.3; // a module of no such kind, in no such module
 
 export class Treemap {
   constructor(parent, { select }) {
@@ -70,8 +71,8 @@ export class Treemap {
 
   one(area, { x, y, width, height }, depth) {
     const share = area.count / this.plan.parameters, words = say("build.treemap_tip", { path: area.path, module: area.module, n: area.count, share });
-    const inside = area.inner.length > 0 && width > 90 && height > 60, shade = colour.scale("weight")[Math.round(255 * (KINDS[kindOf(area.module)] ?? 0.25))];
-    const light = (KINDS[kindOf(area.module)] ?? 0.25) > (colour.dark() ? 0.6 : 0.45), ink = inside ? tint("--iv-ink") : light ? tint("--iv-paper") : tint("--iv-ink");
+    const inside = area.inner.length > 0 && width > 90 && height > 60, shade = colour.scale("weight")[Math.round(255 * area.shade)];
+    const ink = inside || area.shade < 0.4 ? tint("--iv-ink") : tint("--iv-paper");
     const group = make("g", { class: "area", "data-path": area.path, "data-count": area.count, onclick: (event) => { event.stopPropagation(); this.select(area.id); } }, make("title", {}, words),
       make("rect", { x: x + 1, y: y + 1, width: Math.max(0, width - 2), height: Math.max(0, height - 2), rx: 4, fill: inside ? tint("--iv-card") : colour.css(shade), stroke: tint("--iv-line") }));
     this.rects.push(group);
@@ -87,16 +88,17 @@ export class Treemap {
 }
 
 // A folded group counts as often as it is there.
-function areasOf(part, times, outer = "") {
-  const all = times * part.times, name = outer && part.path.startsWith(`${outer}.`) ? part.path.slice(outer.length + 1) : part.path;
-  const inner = part.rows.flat().filter((one) => one.count).map((one) => areasOf(one, all, part.path));
+function areasOf(part, times, outer = "", outerShade = null) {
+  const all = times * part.times, local = outer && part.path.startsWith(`${outer}.`) ? part.path.slice(outer.length + 1) : part.path;
+  const name = part.times > 1 ? local.replace(/\.\d+/, "") : local, shade = SHADES[kindOf(part.module)] ?? outerShade;
+  const inner = part.rows.flat().filter((one) => one.count).map((one) => areasOf(one, all, part.path, shade));
   const own = part.weights.reduce((sum, { count }) => sum + count, 0) * all;
-  if (own && inner.length) inner.push({ id: part.id, path: part.path, name: "·", module: part.module, count: own, times: 1, inner: [] });
-  return { id: part.id, path: part.path, name, module: part.module, count: part.count * all, times: part.times, inner };
+  if (own && inner.length) inner.push({ id: part.id, path: part.path, name: "·", module: part.module, count: own, times: 1, inner: [], shade: shade ?? PLAIN });
+  return { id: part.id, path: part.path, name, module: part.module, count: part.count * all, times: part.times, inner, shade: shade ?? PLAIN };
 }
 
 const leaves = (area) => (area.inner.length ? area.inner.flatMap(leaves) : [area]);
-const kindOf = (module) => Object.keys(KINDS).find((kind) => module.endsWith(kind)) ?? "";
+const kindOf = (module) => Object.keys(SHADES).find((kind) => module.endsWith(kind)) ?? "";
 
 function worst(row, side, scale) {
   const areas = row.map(({ count }) => count * scale), sum = areas.reduce((a, b) => a + b, 0);
