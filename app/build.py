@@ -150,9 +150,9 @@ def notes(found: Anatomy) -> list[dict[str, str]]:
             if weight.same_as:
                 size = weight.shape[0] * weight.shape[1]
                 said.append(core.Text(
-                    f"`{part.path}.{weight.name}` is `{weight.same_as}`: one table, counted once. Apart they would be"
+                    f"{part.path}.{weight.name} is {weight.same_as}: one table, counted once. Apart they would be"
                     f" **{size:,}** more.",
-                    f"`{part.path}.{weight.name}` 就是 `{weight.same_as}`：同一张表，只计一次。若不共享，会多出 **{size:,}** 个。",
+                    f"{part.path}.{weight.name} 就是 {weight.same_as}：同一张表，只计一次。若不共享，会多出 **{size:,}** 个。",
                 ))  # fmt: skip
     return [both(text) for text in said]
 

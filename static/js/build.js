@@ -43,18 +43,16 @@ class Build {
     const column = make("div", { class: "build-column" });
     this.controls = new Controls(column, (values) => this.choice({ family: this.now().family, options: values }));
     this.pictures = make("div", { class: "build-pictures" });
-    const head = make("div", { class: "build-head" }, this.whose, this.back, this.compare, this.sides);
-    this.middle = make("div", { class: "build-middle" }, head, this.problem, this.differences, this.pictures);
+    const head = make("div", { class: "build-head" }, this.whose, this.back, ...this.folders(() => chosen().side), this.compare, this.sides);
+    this.middle = make("div", { class: "build-middle" }, this.differences, this.pictures);
     this.side = make("div", { class: "build-side" });
     this.below = make("div", { class: "build-below" });
-    parent.append(this.familyRow, make("details", { class: "build-published", open: true }, make("summary", {}, say("build.presets")), this.presetRow),
-      make("div", { class: "build-grid" }, column, this.middle, this.side), this.below);
+    parent.append(this.familyRow, this.presetRow, column, head, this.problem, make("div", { class: "build-grid" }, this.middle, this.side), this.below);
     const options = (side) => ({
       onSelect: (node) => choose({ node, side }), onOpen: (open) => choose({ open }), onUnroll: (unrolled) => choose({ unrolled }),
       onIndex: (id, index) => choose({ index: { ...chosen().index, [id]: index } }),
     });
     this.diagrams = { a: new Diagram(this.pictures, options("a")), b: new Diagram(this.pictures, options("b")) };
-    for (const [side, diagram] of Object.entries(this.diagrams)) this.addTools(diagram, side);
     this.code = make("div", {});
     this.panel = new Panel(this.side, { question: () => this.question(), select: (path) => this.reveal(path) });
     this.side.prepend(this.code);
@@ -63,11 +61,9 @@ class Build {
     this.layers = new LayerTable(this.below);
   }
 
-  addTools(diagram, side) {
+  folders(side) {
     const button = (word, act) => make("button", { type: "button", class: "small", onclick: act }, say(word));
-    diagram.figure.tools.append(
-      button("build.unfold_all", () => choose({ open: folding(this.plans[side].root).map(({ id }) => id) })),
-      button("build.fold_all", () => choose({ open: [] })));
+    return [button("build.unfold_all", () => choose({ open: folding(this.plans[side()].root).map(({ id }) => id) })), button("build.fold_all", () => choose({ open: [] }))];
   }
 
   now = () => chosen()[chosen().side] ?? chosen().a;
@@ -150,6 +146,7 @@ class Build {
     chips(this.presetRow, this.presets.map(({ name, help }) => ({ value: name, text: name, title: inLanguage(help) })), preset,
       (value) => { const one = this.presets.find(({ name }) => name === value); this.choice({ family: one.family, options: one.options }); }, say("build.presets"));
     if (!preset) this.presetRow.firstChild.tabIndex = 0;
+    this.presetRow.prepend(make("small", {}, say("build.presets")));
     chips(this.sides, ["a", "b"].map((value) => ({ value, text: value.toUpperCase() })), side, (value) => choose({ side: value }), say("build.sides"));
     this.sides.hidden = !b;
     this.compare.textContent = say(b ? "build.compare_end" : "build.compare");

@@ -168,5 +168,5 @@ const scaled = (value, names, base) => {
   while (value >= base && at < names.length - 1) [value, at] = [value / base, at + 1];
   return `${value >= 100 || Number.isInteger(value) ? Math.round(value) : value.toPrecision(3)}${names[at]}`;
 };
-const big = (value) => scaled(value, ["", " k", " M", " G", " T", " P"], 1000);
-const bytes = (value) => scaled(value, [" B", " kB", " MB", " GB", " TB"], 1000);
+const big = (value) => scaled(value, ["", "k", "M", "G", "T", "P"], 1000);
+const bytes = (value) => scaled(value, ["B", "kB", "MB", "GB", "TB"], 1000);

@@ -120,7 +120,7 @@ export class Diagram {
       states.forEach((state, i) => {
         const h = y + 11 + i * 13, [from, to] = backward ? [at + 62, at + 40] : [at + 40, at + 62];
         parts.push(make("path", { d: `M${from} ${h}H${to}`, stroke: amber, fill: "none", "stroke-width": 1.4 }), arrow(to, h, backward ? "left" : "right", amber));
-        if (!t) parts.push(make("text", { x: at + 51, y: h - 3, fill: amber, "font-size": 10, "text-anchor": "middle" }, { hidden: "h", cell: "c" }[state.path.split(".").at(-1)] ?? ""));
+        if (!t) parts.push(make("text", { x: at - 6, y: h + 4, fill: amber, "font-size": 11, "text-anchor": "end" }, { hidden: "h", cell: "c" }[state.path.split(".").at(-1)] ?? ""));
       });
     }
     if (time > steps) parts.push(make("text", { x: left + steps * 62 + 4, y: y + 22, fill: mute, "font-size": 13 }, say("build.more_steps", { n: time - steps })));

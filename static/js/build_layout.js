@@ -1,6 +1,6 @@
 // Where the parts of a model stand: containment and order are enough. Boxes hold rows; arrows that pass a row take a lane beside it.
 
-const ROW_GAP = 30, COLUMN_GAP = 16, PAD = 14, HEAD = 34, LANE = 11, STRIP = 58; // px
+const ROW_GAP = 30, COLUMN_GAP = 16, PAD = 14, HEAD = 34, LANE = 11, STRIP = 34; // px
 const canvas = document.createElement("canvas").getContext("2d");
 const MONO = "ui-monospace, Menlo, monospace";
 

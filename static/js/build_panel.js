@@ -37,7 +37,7 @@ export class Panel {
       make("h3", {}, part.path || plan.family),
       make("p", { class: "build-kind" }, part.kind === "module" ? part.module : say(part.kind === "input" ? "build.is_input" : "build.is_point")),
       part.meaning ? make("p", {}, inLanguage(part.meaning)) : null,
-      part.formula ? make("p", { class: "build-formula" }, part.formula) : null,
+      part.formula ? make("p", { class: "build-formula" }, ...typeset(part.formula)) : null,
       part.facts ? make("p", { class: "build-facts" }, part.facts) : null,
       part.shape ? this.shape(part) : null,
       ...this.weights(part),
@@ -118,6 +118,12 @@ export class Panel {
     return `${axes.at(-2) ?? ""} ${row}, ${axes.at(-1) ?? ""} ${column}: ${Number.isFinite(value) ? value.toPrecision(5) : "−∞"}`;
   }
 }
+
+// h_t and h_{t−1} with their index below, 10000^(2i/d) with its power above
+export const typeset = (formula) => formula.split(/(_\{[^}]*\}|_[A-Za-z0-9]+|\^\([^)]*\))/).map((piece) => {
+  if (piece.startsWith("_")) return make("sub", {}, piece.slice(1).replace(/[{}]/g, ""));
+  return piece.startsWith("^") ? make("sup", {}, piece.slice(2, -1)) : piece;
+});
 
 export function copyable(code) {
   const button = make("button", { type: "button", class: "small", onclick: async () => {

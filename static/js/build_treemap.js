@@ -76,8 +76,8 @@ export class Treemap {
     const group = make("g", { class: "area", "data-path": area.path, "data-count": area.count, onclick: (event) => { event.stopPropagation(); this.select(area.id); } }, make("title", {}, words),
       make("rect", { x: x + 1, y: y + 1, width: Math.max(0, width - 2), height: Math.max(0, height - 2), rx: 4, fill: inside ? tint("--iv-card") : colour.css(shade), stroke: tint("--iv-line") }));
     this.rects.push(group);
-    const name = area.name + (area.times > 1 ? ` × ${area.times}` : ""), fits = width > NARROW && height > (inside ? 0 : LOW) && name.length * 7.4 < width - 10;
-    if (fits) group.append(make("text", { x: x + 7, y: y + 15, fill: ink, "font-size": 12, "font-weight": inside ? 600 : 400 }, name));
+    const name = area.name + (area.times > 1 ? ` × ${area.times}` : ""), fits = width > NARROW && height > (inside ? 0 : LOW) && name.length * 6.9 < width - 10;
+    if (fits) group.append(make("text", { x: x + 7, y: y + 15, fill: ink, "font-size": 11.5, "font-weight": inside ? 600 : 400 }, name));
     if (fits && !inside && height > 40 && width > 74) group.append(make("text", { x: x + 7, y: y + 30, fill: ink, "font-size": 11 }, format(area.count, ",")));
     if (inside) this.fill(area.inner, { x: x + 3, y: y + HEAD, width: width - 6, height: height - HEAD - 3 }, depth + 1);
   }
@@ -88,13 +88,14 @@ export class Treemap {
 }
 
 // A folded group counts as often as it is there.
-function areasOf(part, times, outer = "", outerShade = null) {
-  const all = times * part.times, local = outer && part.path.startsWith(`${outer}.`) ? part.path.slice(outer.length + 1) : part.path;
+// Its path has a star where the group's numbers are.
+function areasOf(part, times, outer = "", outerShade = null, star = (path) => path) {
+  const all = times * part.times, mine = part.times > 1 ? (path) => star(path).replace(/\.\d+/, ".*") : star, local = outer && part.path.startsWith(`${outer}.`) ? part.path.slice(outer.length + 1) : part.path;
   const name = part.times > 1 ? local.replace(/\.\d+/, "") : local, shade = SHADES[kindOf(part.module)] ?? outerShade;
-  const inner = part.rows.flat().filter((one) => one.count).map((one) => areasOf(one, all, part.path, shade));
+  const inner = part.rows.flat().filter((one) => one.count).map((one) => areasOf(one, all, part.path, shade, mine));
   const own = part.weights.reduce((sum, { count }) => sum + count, 0) * all;
-  if (own && inner.length) inner.push({ id: part.id, path: part.path, name: "·", module: part.module, count: own, times: 1, inner: [], shade: shade ?? PLAIN });
-  return { id: part.id, path: part.path, name, module: part.module, count: part.count * all, times: part.times, inner, shade: shade ?? PLAIN };
+  if (own && inner.length) inner.push({ id: part.id, path: mine(part.path), name: "·", module: part.module, count: own, times: 1, inner: [], shade: shade ?? PLAIN });
+  return { id: part.id, path: mine(part.path), name, module: part.module, count: part.count * all, times: part.times, inner, shade: shade ?? PLAIN };
 }
 
 const leaves = (area) => (area.inner.length ? area.inner.flatMap(leaves) : [area]);

@@ -16,8 +16,8 @@ export class Controls {
   show(options, values = {}, main = null) {
     this.rows = new Map(options.map((option) => [option.name, this.row(option, values[option.name] ?? option.default)]));
     const rows = [...this.rows.values()], first = rows.filter(({ option }) => !main || main.includes(option.name)), rest = rows.filter((row) => !first.includes(row));
-    this.folded = rest.length ? make("details", { class: "controls-rest", open: rest.some(({ option }) => option.name in values) },
-      make("summary", {}, say("more_options", { n: rest.length })), ...rest.map(({ element }) => element)) : null;
+    this.folded = rest.length ? make("details", { class: "controls-rest", open: this.folded?.open },
+      make("summary", {}, say("more_options", { n: rest.length })), make("div", { class: "controls" }, ...rest.map(({ element }) => element))) : null;
     this.element.replaceChildren(...[...first.map(({ element }) => element), this.folded].filter(Boolean));
   }
 
