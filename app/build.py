@@ -21,7 +21,7 @@ FAMILY_HELP = {
     "transformer": ("Encoder and decoder of attention alone", "完全由注意力构成的编码器与解码器"),
     "bert": ("An encoder that looks both ways", "同时看两个方向的编码器"),
     "roformer": ("BERT with rotary positions", "采用旋转位置的 BERT"),
-    "gpt": ("A decoder that predicts the next token", "预测下一个符号的解码器"),
+    "gpt": ("A decoder that predicts the next token", "预测下一个词元的解码器"),
     "t5": ("Encoder and decoder with relative positions", "采用相对位置的编码器与解码器"),
 }
 

@@ -51,7 +51,7 @@ def measured(config: Config, n: int) -> dict[str, Any]:
     if n > config.max_len or not _fits(config, n, sum(costs.flops(config, n).values())):
         raise InputError(
             f"At {n} tokens this model is too large to be run here; its cost is predicted only.",
-            f"该模型在 {n} 个符号时过大，无法在此运行，只给出预测。",
+            f"该模型在 {n} 个词元时过大，无法在此运行，只给出预测。",
         )
     return asdict(costs.measure(_model(config), n))
 
