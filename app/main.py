@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import threading
 import webbrowser
 from pathlib import Path
@@ -17,6 +18,7 @@ from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
 from app.i18n import translations
+from app.jobs import Settings, default_folder, office, open_hours
 from app.page import build_page
 from app.routes import bundles, looks, router
 from core import ConfigError, InputError
@@ -37,7 +39,7 @@ def make_app() -> FastAPI:
     theme = gr.themes.Base(
         primary_hue="teal", neutral_hue="slate", font=["system-ui", "sans-serif"], font_mono=["monospace"]
     )
-    app = FastAPI()
+    app = FastAPI(lifespan=open_hours)
     app.include_router(bundles.router)  # before the folder it seems to lie in
     app.mount("/ours", StaticFiles(directory=STATIC), name="ours")
     app.include_router(router)
@@ -61,14 +63,22 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=7860)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--no-open", action="store_true", help="do not open a browser")
+    parser.add_argument("--store", type=Path, default=default_folder(), help="the folder of trained runs")
+    parser.add_argument("--workers", type=int, help="processes that train (two, or as many as the cluster has)")
+    parser.add_argument("--ray", metavar="ADDRESS", help='train on a Ray cluster: "auto", or host:port of its head')
     options = parser.parse_args()
+    try:
+        office.open(Settings(options.store, options.workers, options.ray))
+    except ConfigError as error:
+        print(error.text("en"), file=sys.stderr)
+        sys.exit(2)
     keep_freed_memory()
     torch.set_num_threads(1)  # the models on screen are small: a second thread only waits for the first
     address = f"http://{options.host}:{options.port}"
     if not options.no_open:
         threading.Timer(1.5, webbrowser.open, [address]).start()
     print(f"InnerView runs at {address}", flush=True)
-    uvicorn.run(make_app(), host=options.host, port=options.port, log_level="warning")
+    uvicorn.run(make_app(), host=options.host, port=options.port, log_level="warning", timeout_graceful_shutdown=1)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
+from core.jobs.problems import STILL_BUSY
+from core.jobs.seen import Pace, Seen
+from core.layers.masks import InputError
 from core.options import Text
 from core.recipes import Recipe
 from core.training.loop import Step
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 ENDED = ("done", "stopped", "failed")
 STOP_SECONDS = 0.8  # a step that takes longer ends by itself, later: nobody waits for it
+RELEASE_SECONDS = 10.0  # for a worker to let go of a run that is to be rewound
 
 
 class Job:
@@ -32,6 +36,9 @@ class Job:
         self.cpu_seconds = 0.0  # spent on its training since it was started here
         self._jobs = jobs
         self._steps: list[Step] = []
+        self._rates: list[float | None] = []  # tokens per second of training, for each step made here
+        self.rewinds = 0
+        self.seen, self.pace = Seen(), Pace()
         self._changed = threading.Condition(jobs.lock)
         self.place = Place()
 
@@ -49,6 +56,19 @@ class Job:
     def progress(self) -> int:
         """How many steps it has made."""
         return len(self._steps)
+
+    def rates(self, since: int = 0) -> list[float | None]:
+        """Tokens per second in the steps after the first `since`; None where nobody knows."""
+        with self._jobs.lock:
+            return self._rates[since:]
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until its last step, going on as it went in the last moments."""
+        if self.status != "running":
+            return None
+        with self._jobs.lock:
+            return self.pace.seconds_for(self.recipe.training.steps - self.progress)
 
     def __iter__(self) -> Iterator[Step]:
         """Each step as it comes, until the run ends or is stopped."""
@@ -68,9 +88,12 @@ class Job:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Until it is done, stopped or failed; False if that takes longer than so many seconds."""
+        return self._until(lambda: self.ended, timeout)
+
+    def _until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._jobs.lock:
-            while not self.ended:
+            while not condition():
                 left = None if deadline is None else deadline - time.monotonic()
                 if left is not None and left <= 0:
                     return False
@@ -90,18 +113,44 @@ class Job:
     def resume(self) -> None:
         self._jobs.readmit(self)
 
+    def step(self, timeout: float | None = None) -> bool:
+        """Exactly one step of a paused run; False if that takes longer than so many seconds."""
+        self._until(lambda: self.place.then is None, timeout)
+        self._jobs.advance(self)
+        return self._until(lambda: self.ended or (self.status == "paused" and self.place.until is None), timeout)
+
+    def rewind(self) -> None:
+        """Back to its beginning, paused there: trained again, it makes the very same steps."""
+        self._jobs.withdraw(self, "paused")
+        if not self._until(lambda: self.place.worker is None, RELEASE_SECONDS):
+            raise InputError(STILL_BUSY.en, STILL_BUSY.zh)
+        self._jobs.begin_again(self)
+
     # For Jobs, which holds the lock
 
-    def take(self, steps: list[Step]) -> None:
+    def take(self, steps: list[Step], seconds: float | None = None) -> None:
         """New steps, or again those after the last checkpoint: they take the place of the old ones."""
         if steps:
             start = steps[0].index - 1
+            rate = sum(step.tokens for step in steps) / seconds if seconds else None
             self._steps[start : start + len(steps)] = steps
+            self._rates[start : start + len(steps)] = [rate] * len(steps)
+            self.pace.note(self.progress)
             self._changed.notify_all()
 
     def keep_only(self, steps: int) -> None:
         """Forget what was made after the last stored state."""
-        del self._steps[steps:]
+        del self._steps[steps:], self._rates[steps:]
+
+    def rewound(self, steps: int) -> None:
+        self.keep_only(steps)
+        self.seen, self.pace = Seen(), Pace()
+        self.deaths, self.diverged = 0, False
+        self.rewinds += 1
+
+    def learn(self, news: dict[str, Any]) -> None:
+        self.seen.learn(news)
+        self._changed.notify_all()
 
     def turn(self, status: str, problem: Text | None = None) -> None:
         self.status, self.problem = status, problem
@@ -116,6 +165,7 @@ class Place:
         self.bound_for: Worker | None = None  # the one it is moving to
         self.leaving = False  # its worker was asked to store it and let it go
         self.then: str | None = None  # the status it gets when it has left: stopped or paused
+        self.until: int | None = None  # the step at which it is paused again
         self.served = 0.0  # processor seconds it has had, counted from those of the others when it joined
         self.turn = 0  # when it last had a worker
         self.moving_seconds = 0.0  # what it last cost to store it

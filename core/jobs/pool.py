@@ -5,41 +5,47 @@ One thread listens to the workers; every method may be called from any other. Al
 
 from __future__ import annotations
 
-import logging
+import os
 import threading
 from itertools import count
-from multiprocessing.connection import wait
-from typing import Any
 from weakref import WeakValueDictionary
 
+from core.forks import Forked
+from core.jobs.hearing import Hearing
 from core.jobs.job import Job
-from core.jobs.problems import DIED_TOO_OFTEN, MOST_DEATHS, RESUMES
+from core.jobs.problems import NOT_PAUSED
 from core.jobs.ray_staff import RayNursery
 from core.jobs.schedule import SLICE_SECONDS, next_for, to_fetch
+from core.jobs.seen import recall_outcome
 from core.jobs.staff import Nursery, Worker
+from core.layers.masks import InputError
 from core.options import Text
 from core.recipes import Recipe
 from core.run import key_of
 from core.store import Store, StoreError
 from core.training.loop import Step
 
-LISTEN_SECONDS = 0.2  # until a worker that another thread has started is listened to
-log = logging.getLogger(__name__)
 
-
-class Jobs:
+class Jobs(Hearing):
     """Starts runs in workers. `with Jobs(store) as jobs: job = jobs.start(recipe, seed)`.
 
     workers             how many; two processes here, or one for every processor of the Ray cluster
     checkpoint_seconds  each run is stored after so much of its training: so much is repeated when its worker dies
     ray                 None for this machine, or a cluster: "auto" for the one this machine is part of, or the
                         "host:port" of its head; `ConfigError` if it cannot be reached
+    watching            workers also look into the runs they train (`core.jobs.witness`), for a small share of the time
     """
 
     def __init__(
-        self, store: Store, workers: int | None = None, checkpoint_seconds: float = 2.0, *, ray: str | None = None
+        self,
+        store: Store,
+        workers: int | None = None,
+        checkpoint_seconds: float = 2.0,
+        *,
+        ray: str | None = None,
+        watching: bool = False,
     ):
-        self.store = store
+        self.store, self.watching = store, watching
         self._nursery = (
             Nursery(store, checkpoint_seconds) if ray is None else RayNursery(store, checkpoint_seconds, ray)
         )
@@ -82,6 +88,36 @@ class Jobs:
                 self._admit(job)
             return job
 
+    def find(self, key: str) -> Job | None:
+        """The job of a run that is being trained, or has been; None: it is neither known nor stored."""
+        with self.lock:
+            job = self._known.get(key)
+            if job is not None and (key in self._active or self.store.path(key).exists()):
+                return job
+        try:
+            run = self.store.load(key)
+        except StoreError:
+            return None
+        with self.lock:
+            if key not in self._known:
+                job = self._known[key] = Job(self, key, run.recipe, run.seed)
+                job.turn("stopped")
+                self._look_up(job)
+            return self._known[key]
+
+    @property
+    def waiting(self) -> list[Job]:
+        """Those that no worker has begun with, in the order in which they will be."""
+        with self.lock:
+            queued = [job for job in self._active.values() if job.status == "queued"]
+            return sorted(queued, key=lambda job: (job.place.served, job.place.turn))
+
+    @property
+    def moving(self) -> list[Job]:
+        """Those being trained, or about to be."""
+        with self.lock:
+            return [job for job in self._active.values() if job.status in ("queued", "running")]
+
     def withdraw(self, job: Job, then: str) -> None:
         """Take a run from the workers; it is stored, then `stopped` or `paused`."""
         with self.lock:
@@ -103,6 +139,34 @@ class Jobs:
         with self.lock:
             if job.status == "paused" or job.place.then == "paused":
                 self._admit(job)
+
+    def advance(self, job: Job) -> None:
+        """Make one step of a paused run, or one more if it is about to make some, and pause it again."""
+        with self.lock:
+            until = job.place.until
+            if until is None and job.status != "paused":
+                raise InputError(NOT_PAUSED.en, NOT_PAUSED.zh)
+            if until is None or job.place.then == "paused":
+                self._admit(job, (until or job.progress) + 1)
+            else:
+                job.place.until = until + 1
+
+    def begin_again(self, job: Job) -> None:
+        """Forget all that was trained of a run which no worker has; a fork goes back to where it began."""
+        with self.lock:
+            path = self.store.path(job.key)
+            aside = path.with_suffix(f".{os.getpid()}.part")
+            if path.exists():
+                path.replace(aside)
+            try:
+                self.store.begin(job.recipe, job.seed)
+            except StoreError:
+                aside.replace(path)
+                raise
+            aside.unlink(missing_ok=True)
+            job.rewound(job.recipe.origin.step if isinstance(job.recipe, Forked) else 0)
+            self._active[job.key] = job
+            self._settle(job, "paused")
 
     def close(self) -> None:
         """Store what is being trained and end all workers. Runs that were not done are stopped."""
@@ -138,11 +202,12 @@ class Jobs:
             job.take([Step(*values) for values in facts["steps"]])
             if facts["index"] >= job.recipe.training.steps:
                 job.turn("done")
+        recall_outcome(self.store, job)
 
-    def _admit(self, job: Job) -> None:
+    def _admit(self, job: Job, until: int | None = None) -> None:
         """To the workers, as if it had so far had as much of them as the one that had least."""
         others = [other.place.served for other in self._active.values() if other is not job]
-        job.place.then = None
+        job.place.then, job.place.until = None, until
         job.place.served = max(job.place.served, min(others, default=0.0))
         self._active[job.key] = job
         job.turn("queued")
@@ -150,7 +215,7 @@ class Jobs:
         self._assign()
 
     def _settle(self, job: Job, status: str, problem: Text | None = None) -> None:
-        job.place.then = job.place.bound_for = None
+        job.place.then = job.place.bound_for = job.place.until = None
         if status != "paused":
             self._active.pop(job.key, None)
         job.turn(status, problem)
@@ -183,116 +248,11 @@ class Jobs:
         if job.place.worker is None:
             job.place.worker, job.place.bound_for = worker, None
             worker.jobs[job.key] = job
-            worker.tell("open", job.key, job.recipe.to_dict(), job.seed, job.progress)
+            known = job.seen.shares if self.watching else None
+            worker.tell("open", job.key, job.recipe.to_dict(), job.seed, job.progress, known)
         job.place.turn = next(self._turns)
         worker.busy = job
-        worker.tell("train", job.key, SLICE_SECONDS)
-
-    def _listen(self) -> None:
-        while True:
-            with self.lock:
-                workers = {worker.connection: worker for worker in self._workers}
-            if self._closed and not workers:
-                return
-            for connection in wait(list(workers), LISTEN_SECONDS):
-                try:
-                    answer = connection.recv()
-                except (EOFError, OSError):
-                    answer = None
-                with self.lock:
-                    self._react(workers[connection], answer)
-
-    def _react(self, worker: Worker, answer: tuple | None) -> None:
-        try:
-            if answer is None:
-                self._bury(worker)
-            else:
-                self._hear(worker, *answer)
-            self._assign()
-        except Exception:  # one that is not heard must not keep the others from being heard
-            log.exception("An answer of a worker could not be used.")
-
-    def _hear(self, worker: Worker, answer: str, *details: Any) -> None:
-        if answer == "ready":
-            worker.pid, self._stillborn = details[0], 0
-            self._sweep()
-        elif answer == "log":
-            log.warning("%s", details[0])
-        elif details[0] in worker.jobs:
-            getattr(self, f"_{answer}")(worker, worker.jobs[details[0]], *details[1:])
-
-    def _opened(self, worker: Worker, job: Job, steps: list[Step]) -> None:
-        job.take(steps)
-        if job.status == "queued":
-            job.turn("running", job.problem)
-
-    def _steps(self, worker: Worker, job: Job, steps: list[Step]) -> None:
-        job.problem = None if job.status == "running" else job.problem
-        job.take(steps)
-
-    def _rested(self, worker: Worker, job: Job, cpu_seconds: float, storing_seconds: float) -> None:
-        worker.busy = None
-        job.cpu_seconds += cpu_seconds
-        job.place.served += cpu_seconds
-        job.place.moving_seconds = storing_seconds
-
-    def _done(self, worker: Worker, job: Job) -> None:
-        self._part(worker, job)
-        self._settle(job, "done")
-
-    def _left(self, worker: Worker, job: Job, stored_steps: int) -> None:
-        self._part(worker, job)
-        job.keep_only(stored_steps)
-        if job.place.then:
-            self._settle(job, job.place.then)
-
-    def _failed(self, worker: Worker, job: Job, why: Text, trace: str | None) -> None:
-        self._part(worker, job)
-        job.diverged = trace is None
-        self._settle(job, "failed", why)
-        if trace:
-            log.error("Training of %s failed.\n%s", job.key, trace)
-
-    def _part(self, worker: Worker, job: Job) -> None:
-        del worker.jobs[job.key]
-        job.place.worker, job.place.leaving = None, False
-        if worker.busy is job:
-            worker.busy = None
-
-    def _bury(self, worker: Worker) -> None:
-        """A worker has ended: its runs go on elsewhere from where they were stored; the one it was training is
-        suspected of having killed it."""
-        suspect = worker.busy
-        worker.connection.close()
-        self._workers.remove(worker)
-        for job in self._active.values():
-            if job.place.bound_for is worker:
-                job.place.bound_for = None
-        for job in list(worker.jobs.values()):
-            self._part(worker, job)
-            if not self._closed:
-                self._recover(job, blamed=job is suspect)
-        if self._closed:
-            return
-        self._stillborn += worker.pid is None
-        if self._stillborn >= MOST_DEATHS * self.size:
-            self._stillborn = 0
-            for job in list(self._active.values()):
-                self._settle(job, "failed", self._nursery.no_workers)
-            return
-        self._hire()
-
-    def _recover(self, job: Job, blamed: bool) -> None:
-        job.deaths += blamed
-        if job.ended:
-            return
-        if job.place.then:
-            self._settle(job, job.place.then)
-        elif job.deaths >= MOST_DEATHS:
-            self._settle(job, "failed", DIED_TOO_OFTEN)
-        else:
-            job.turn(job.status, RESUMES)
-            log.warning("A worker died; run %s resumes from its last checkpoint.", job.key)
+        worker.tell("train", job.key, SLICE_SECONDS, job.place.until)
 
     def _sweep(self) -> None:
         """Opening the store removes what dead writers left behind."""

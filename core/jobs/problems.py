@@ -23,6 +23,11 @@ DIED_TOO_OFTEN = Text(
     "Try a smaller model or batch.",
     f"训练此运行的进程已 {MOST_DEATHS} 次意外结束；可能内存不足。请用更小的模型或批次。",
 )
+NOT_PAUSED = Text("Pause this run first; then it can go one step at a time.", "请先暂停此运行，再单步执行。")
+STILL_BUSY = Text(
+    "A worker is still busy with a long step of this run. Try again in a moment.",
+    "工作进程仍在计算此运行的一个长步骤，请稍后再试。",
+)
 STOPPED = Text("It was stopped before its end.", "在结束前被停止。")
 
 RAY = "2.60.0"

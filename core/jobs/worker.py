@@ -1,8 +1,8 @@
 """What a worker process does: train one of its runs for a moment, tell what came of it, ask for the next order.
 
-Orders  open(key, recipe, seed, seen), train(key, seconds), leave(key), end()
-Answers ready(pid), opened(key, steps), steps(key, steps), rested(key, cpu seconds, seconds to store),
-        done(key), left(key, steps), failed(key, why, traceback), log(text)
+Orders  open(key, recipe, seed, seen, shares), train(key, seconds, until), leave(key), end()
+Answers ready(pid), opened(key, steps), steps(key, steps, seconds), rested(key, cpu seconds, seconds to store),
+        seen(key, news), done(key), left(key, steps), failed(key, why, traceback), log(text)
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 import traceback
+from itertools import islice
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -78,7 +79,10 @@ class Desk:
         self.held.pop(key, None)
         self.tell("failed", key, why, trace)
 
-    def open(self, key: str, recipe: dict[str, Any], seed: int, seen: int) -> None:
+    def open(
+        self, key: str, recipe: dict[str, Any], seed: int, seen: int, shares: dict[int, Any] | None = None
+    ) -> None:
+        """`shares`: what is known of the run's heads, if it is to be looked into while it is trained."""
         wanted = recipe_of(recipe)
         try:
             run = self.store.get(wanted, seed)
@@ -90,13 +94,13 @@ class Desk:
         self.held[key] = Held(run)
         self.tell("opened", key, run.steps[seen:])
 
-    def train(self, key: str, seconds: float) -> None:
+    def train(self, key: str, seconds: float, until: int | None = None) -> None:
         held = self.held.get(key)
         if held is None:  # it could not be opened
             return
         began, cpu = time.monotonic(), time.process_time()
         try:
-            finished = self.advance(held, key, seconds)
+            finished = self.advance(held, key, seconds, until)
         finally:
             held.unstored_seconds += time.monotonic() - began
         if finished or held.due(self.checkpoint_seconds):
@@ -106,32 +110,33 @@ class Desk:
             del self.held[key]
             self.tell("done", key)
 
-    def advance(self, held: Held, key: str, seconds: float) -> bool:
-        """Some steps; True when the last one is made. Ends early when there is a new order.
+    def advance(self, held: Held, key: str, seconds: float, until: int | None) -> bool:
+        """Some steps, none past `until`; True when the last one is made. Ends early when there is a new order.
 
         A slice is counted in processor time, so that a busy machine does not make it unfair.
         """
-        run, fresh, told = held.run, [], 0.0
-        cpu_end, end = time.process_time() + seconds, time.monotonic() + 4 * seconds
+        run, fresh, told = held.run, [], time.monotonic()
+        cpu_end, end = time.process_time() + seconds, told + 4 * seconds
+        most = None if until is None else max(0, until - run.trainer.index)
         try:
-            for step in run.train():
+            for step in islice(run.train(), most):
                 fresh.append(step)
                 now = time.monotonic()
                 if now - told >= TELL_SECONDS:
-                    self.stream(key, fresh)
+                    self.stream(key, fresh, now - told)
                     fresh, told = [], now
                 if now >= end or time.process_time() >= cpu_end or self.connection.poll():
                     break
         except Diverged:
-            self.stream(key, fresh)
+            self.stream(key, fresh, time.monotonic() - told)
             self.save(held)
             raise
-        self.stream(key, fresh)
+        self.stream(key, fresh, time.monotonic() - told)
         return run.trainer.index >= run.recipe.training.steps
 
-    def stream(self, key: str, steps: list[Step]) -> None:
+    def stream(self, key: str, steps: list[Step], seconds: float) -> None:
         if steps:
-            self.tell("steps", key, steps)
+            self.tell("steps", key, steps, seconds)
 
     def leave(self, key: str) -> None:
         """Store it and forget it; it has just ended if it is not here."""

@@ -1,0 +1,186 @@
+"""What the Train tab asks for: what can be trained, jobs and their course, files of one's own."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
+
+from app import training
+from app.jobs import is_key, office
+from app.training_jobs import job_facts
+from app.training_menu import file_facts, menu
+from app.training_stream import events
+from core import ConfigError, InputError, Text
+from core.forks import fork_recipe
+from core.recipes import RECIPES, Recipe, recipe
+from core.run import key_of
+from core.store import StoreError
+
+router = APIRouter(prefix="/train")
+MOST_KEYS = 100
+MOST_PER_PAGE, MOST_AT_ONCE = 8, 40  # runs being trained
+STEP_SECONDS = 1.0
+Options = dict[str, Any]
+
+
+class File(BaseModel):
+    name: str = Field("own.txt", max_length=200)
+    text: str | None = Field(None, max_length=4 * training.MOST_FILE_BYTES)
+    digest: str = Field("", max_length=24)
+
+
+class Wish(BaseModel):
+    family: str = Field(max_length=40)
+    task: str = Field(max_length=40)
+    variant: str | None = Field(None, max_length=40)
+    model: Options = {}
+    knobs: Options = {}
+    training: Options = {}
+    seed: int = 0
+    file: File | None = None
+    page: str = Field("", max_length=40)
+
+    def recipe(self) -> Recipe:
+        training.check_seed(self.seed)
+        facts = {name: getattr(self, name) for name in ("family", "task", "variant", *training.PARTS)}
+        file = self.file.model_dump(exclude_none=True) if self.file else None
+        return training.recipe_of_wish(training.Wish(**facts, file=file, seed=self.seed))
+
+
+class Fork(BaseModel):
+    step: int
+    seed: int | None = None
+    model: Options = {}
+    training: Options = {}
+    page: str = Field("", max_length=40)
+
+
+class Keys(BaseModel):
+    keys: list[str] = Field(max_length=MOST_KEYS)
+
+
+class Reading(File):
+    knobs: Options = {}
+
+
+@router.get("/menu")
+def what_can_be_trained() -> dict[str, Any]:
+    return menu()
+
+
+@router.post("/check")
+def check(wish: Wish) -> dict[str, Any]:
+    chosen = wish.recipe()
+    key = key_of(chosen, wish.seed)
+    job = office.find(key)
+    usual = RECIPES.get((wish.family, wish.task), {})
+    against = wish.variant or ("default" if "default" in usual else None)
+    return {
+        "key": key,
+        "parameters": training.count(chosen),
+        "steps": chosen.training.steps,
+        "chance": chosen.task.chance,
+        "goal": training.known_goal(chosen),
+        "example": training.example_of(chosen),
+        "known": job.status if job else None,
+        "differs": training.differences(chosen, recipe(wish.family, wish.task, against)) if against else [],
+    }
+
+
+@router.post("/start")
+def start(wish: Wish, request: Request) -> dict[str, Any]:
+    return _begun(wish.recipe(), wish.seed, wish.page or _address(request))
+
+
+@router.post("/known")
+def known(asked: Keys) -> list[dict[str, Any]]:
+    found = (office.find(key) for key in dict.fromkeys(asked.keys))
+    return [job_facts(job) for job in found if job is not None]
+
+
+@router.post("/file")
+def file(asked: Reading) -> dict[str, Any]:
+    return file_facts(training.own_task(asked.model_dump(exclude={"knobs"}, exclude_none=True), asked.knobs))
+
+
+@router.get("/stream")
+async def stream(keys: str = Query(max_length=25 * MOST_KEYS)) -> StreamingResponse:
+    wanted = [key for key in dict.fromkeys(keys.split(",")) if is_key(key)]
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    return StreamingResponse(events(wanted[:MOST_KEYS]), media_type="text/event-stream", headers=headers)
+
+
+@router.post("/noticed/{key}")
+def noticed(key: str) -> list[dict[str, Any]]:
+    return office.job(key).seen.noticed
+
+
+@router.post("/{key}/fork")
+def fork(key: str, asked: Fork, request: Request) -> dict[str, Any]:
+    parent = office.job(key)
+    try:
+        run = office.store.load(parent.key)
+    except StoreError as error:
+        raise InputError(
+            "Nothing of this run is stored yet. Pause it, then fork it.", "此运行尚未保存。请先暂停，再分出。"
+        ) from error
+    seed = run.seed if asked.seed is None else training.check_seed(asked.seed)
+    chosen = fork_recipe(run, asked.step, {**asked.model, **asked.training})
+    training.check_size(chosen)
+    run.forked(chosen, seed)  # refuses weights of other shapes
+    return _begun(chosen, seed, asked.page or _address(request))
+
+
+@router.post("/{key}/{order}")
+def command(key: str, order: Literal["pause", "go", "step", "stop", "rewind"], request: Request) -> dict[str, Any]:
+    job = office.job(key)
+    if order == "go":
+        return _begun(job.recipe, job.seed, _address(request), limited=False)
+    try:
+        {"pause": job.pause, "stop": job.stop, "rewind": job.rewind, "step": lambda: job.step(STEP_SECONDS)}[order]()
+    except StoreError as error:
+        raise InputError(error.text("en"), error.text("zh")) from error
+    return job_facts(job)
+
+
+_pages: dict[str, set[str]] = {}  # the runs a page has started, while they are being trained
+
+
+def _begun(chosen: Recipe, seed: int, page: str, limited: bool = True) -> dict[str, Any]:
+    key = key_of(chosen, seed)
+    if limited:
+        _check_room(key, page)
+    try:
+        job = office.jobs.start(chosen, seed)
+    except StoreError as error:
+        raise InputError(error.text("en"), error.text("zh")) from error
+    job.resume()
+    return job_facts(office.remember(job))
+
+
+def _check_room(key: str, page: str) -> None:
+    """Everybody shares the workers: nobody may fill them alone."""
+    moving = {job.key for job in office.jobs.moving}
+    for other in list(_pages):
+        _pages[other] &= moving
+        if not _pages[other]:
+            del _pages[other]
+    mine = _pages.get(page, set())
+    if key in moving:
+        return
+    if len(mine) >= MOST_PER_PAGE or len(moving) >= MOST_AT_ONCE:
+        count, most = (len(mine), MOST_PER_PAGE) if len(mine) >= MOST_PER_PAGE else (len(moving), MOST_AT_ONCE)
+        raise ConfigError(
+            "page",
+            count,
+            Text(f"at most {most} runs are trained at once.", f"最多同时训练 {most} 个运行。"),
+            Text("Stop or pause one of them first.", "请先停止或暂停其中一个。"),
+        )
+    _pages.setdefault(page, set()).add(key)
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""

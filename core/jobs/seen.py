@@ -1,0 +1,83 @@
+"""What is known of a run beside its steps: what its worker saw in it, and how fast it goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import deque
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.options import Text
+from core.store import Store
+
+if TYPE_CHECKING:
+    from core.jobs.job import Job
+
+PACE_SECONDS = 4.0  # what the speed is measured over
+
+
+class Pace:
+    """Steps per second of wall time over the last moments, with all that shares the workers."""
+
+    def __init__(self):
+        self.marks: deque[tuple[float, int]] = deque()  # (when, steps made)
+
+    def note(self, progress: int) -> None:
+        now = time.monotonic()
+        if self.marks and (progress < self.marks[-1][1] or now - self.marks[-1][0] > PACE_SECONDS):
+            self.marks.clear()  # rewound, or it has rested
+        self.marks.append((now, progress))
+        while now - self.marks[0][0] > PACE_SECONDS:
+            self.marks.popleft()
+
+    def seconds_for(self, steps: int) -> float | None:
+        if len(self.marks) < 2:
+            return None
+        (began, first), (now, last) = self.marks[0], self.marks[-1]
+        return steps * (now - began) / (last - first) if last > first and now > began else None
+
+
+class Seen:
+    """What workers told of a run. `shares` is what its moments are found from; a worker that takes over gets it back."""
+
+    def __init__(self):
+        self.sight: dict[str, Any] | None = None
+        self.moments: list[dict[str, Any]] = []
+        self.noticed: list[dict[str, Any]] = []
+        self.shares: dict[int, Any] = {}  # by the step of a snapshot
+        self.accuracy: float | None = None  # on held-out problems, at the end
+
+    def learn(self, news: dict[str, Any]) -> None:
+        self.shares.update(news.pop("shares", {}))
+        for name, value in news.items():
+            setattr(self, name, value)
+
+
+def outcome_path(store: Store, key: str) -> Path:
+    return store.folder / f"{key}.seen.json"
+
+
+def keep_outcome(store: Store, job: Job) -> None:
+    """Beside the run, for whoever asks when nobody remembers it."""
+    problem = job.problem and asdict(job.problem)
+    facts = {"index": job.progress, "status": job.status, "problem": problem, "accuracy": job.seen.accuracy,
+             "moments": job.seen.moments, "noticed": job.seen.noticed}  # fmt: skip
+    part = store.folder / f"{job.key}.seen.{os.getpid()}.part"  # a name that the store removes if this process dies
+    part.write_text(json.dumps(facts))
+    part.replace(outcome_path(store, job.key))
+
+
+def recall_outcome(store: Store, job: Job) -> None:
+    """What was kept, if it is about the run as it stands now."""
+    try:
+        facts = json.loads(outcome_path(store, job.key).read_text())
+        if facts["index"] != job.progress:
+            return
+        job.seen.learn({name: facts[name] for name in ("accuracy", "moments", "noticed")})
+        if facts["status"] == "failed":
+            job.turn("failed", Text(**facts["problem"]))
+    except (OSError, ValueError, KeyError, TypeError):  # not there, or damaged: it is a note, not the run
+        return
