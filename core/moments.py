@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +13,7 @@ from core import measures
 from core.options import Text
 from core.run import Run
 from core.tasks.layouts import Batch
+from core.training.history import Snapshot, replay
 
 CLEAR = 0.5  # the share of its weight from which a head has a role
 SMOOTHING = 0.2
@@ -41,9 +42,12 @@ class Moment:
     head: str | None = None  # "blocks.0.attn.2": point and head, where it is about one
 
 
-def find_moments(run: Run) -> list[Moment]:
-    """All moments of a run, in order."""
-    return sorted([*curve_moments(run), *head_moments(run)], key=lambda moment: moment.step)
+History = dict[str, dict[str, Tensor]]  # point → role → (snapshot, head)
+
+
+def find_moments(run: Run, history: History | None = None) -> list[Moment]:
+    """All moments of a run, in order; those of its heads from a history of its first snapshots, if it is given."""
+    return sorted([*curve_moments(run), *head_moments(run, history)], key=lambda moment: moment.step)
 
 
 def curve_moments(run: Run) -> list[Moment]:
@@ -63,12 +67,13 @@ def curve_moments(run: Run) -> list[Moment]:
     return [Moment(run.steps[index].index, text) for index, text in found if index is not None]
 
 
-def head_moments(run: Run) -> list[Moment]:
+def head_moments(run: Run, history: History | None = None) -> list[Moment]:
     """When each head takes on the role it keeps."""
-    history = head_history(run)
+    history = head_history(run) if history is None else history
     found = []
     for name, roles in history.items():
-        for head in range(next(iter(roles.values())).shape[1]):
+        heads = next(iter(roles.values())).shape[1] if roles else 0  # no roles: there is no ideal to agree with
+        for head in range(heads):
             for role, shares in roles.items():  # (snapshot, head)
                 index = begins((shares[:, head] >= CLEAR).tolist())
                 if index:  # not when it is so from the start
@@ -77,12 +82,12 @@ def head_moments(run: Run) -> list[Moment]:
     return found
 
 
-def head_history(run: Run, n: int = 8) -> dict[str, dict[str, Tensor]]:
-    """Point → role → (snapshot, head): how much of its weight each head gives to each role, on held-out problems."""
+def head_history(run: Run, n: int = 8, snapshots: Sequence[Snapshot] | None = None) -> History:
+    """How much of its weight each head gives to each role, on held-out problems: at all snapshots, or at these."""
     examples = run.task.evaluation(n, length=run.task.longest)
     batch = run.task.lay_out(examples, run.task.form(run.model))
-    tapes = run.replay(*batch.inputs, "*.weights")
-    history: dict[str, dict[str, Tensor]] = {}
+    tapes = replay(run.model, run.snapshots if snapshots is None else snapshots, batch.inputs, ("*.weights",))
+    history: History = {}
     for name in tapes[0].names():
         shares = [_shares(run, name, tape[name], batch) for tape in tapes]
         history[name] = {role: torch.stack([s[role] for s in shares]) for role in shares[0]}

@@ -17,6 +17,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from core.jobs.problems import BUG, NOT_STORED, diverged
+from core.jobs.witness import News, Witness
 from core.options import Text
 from core.run import Run, recipe_of
 from core.store import Store, StoreError
@@ -29,8 +30,8 @@ MOST_STORING = 0.1  # share of the time that may go into checkpoints
 class Held:
     """A run in memory, and how much of it is not stored yet."""
 
-    def __init__(self, run: Run):
-        self.run = run
+    def __init__(self, run: Run, witness: Witness | None):
+        self.run, self.witness = run, witness
         self.stored_steps = run.trainer.index
         self.unstored_seconds = 0.0
         self.storing_seconds = 0.0
@@ -91,8 +92,10 @@ class Desk:
                 self.tell("log", f"{damage} It is trained anew.")
                 self.store.forget(key)
             run = self.store.get(wanted, seed)  # refused again if it is a fork whose parent is not there
-        self.held[key] = Held(run)
+        self.held[key] = Held(run, None if shares is None else Witness(run, shares))
         self.tell("opened", key, run.steps[seen:])
+        if shares is not None:
+            self.report(key, self.held[key].witness.sight())
 
     def train(self, key: str, seconds: float, until: int | None = None) -> None:
         held = self.held.get(key)
@@ -105,6 +108,10 @@ class Desk:
             held.unstored_seconds += time.monotonic() - began
         if finished or held.due(self.checkpoint_seconds):
             self.save(held)
+        if held.witness:
+            held.witness.trained += time.process_time() - cpu
+            for news in held.witness.conclude() if finished else [held.witness.glance()]:
+                self.report(key, news)
         self.tell("rested", key, time.process_time() - cpu, held.storing_seconds)
         if finished:
             del self.held[key]
@@ -130,6 +137,8 @@ class Desk:
         except Diverged:
             self.stream(key, fresh, time.monotonic() - told)
             self.save(held)
+            if held.witness:
+                self.report(key, {**held.witness.sight(), **held.witness.judge(None, diverged=True)})
             raise
         self.stream(key, fresh, time.monotonic() - told)
         return run.trainer.index >= run.recipe.training.steps
@@ -138,10 +147,16 @@ class Desk:
         if steps:
             self.tell("steps", key, steps, seconds)
 
+    def report(self, key: str, news: News) -> None:
+        if news:
+            self.tell("seen", key, news)
+
     def leave(self, key: str) -> None:
         """Store it and forget it; it has just ended if it is not here."""
         if key in self.held:
             self.save(self.held[key])
+            if self.held[key].witness:
+                self.report(key, self.held[key].witness.sight())
             self.tell("left", key, self.held.pop(key).stored_steps)
 
     def save(self, held: Held) -> None:

@@ -1,0 +1,34 @@
+"""What went wrong in a run, in words, and the change that would help: evidence_of(run) → notice(evidence).
+
+A run that reaches its goal is left alone, whatever its heads and gates look like. Of one that does not, causes are told
+before symptoms: that it stays at chance is said only when nothing explains it.
+"""
+
+from __future__ import annotations
+
+from core.causes import CAUSES, Notice, at_chance, dead_heads, diverged, exploding, unfinished
+from core.evidence import Evidence, evidence_of
+
+SETTLED = 0.6  # the share of its training after which a run is judged
+FEWEST_STEPS = 10
+
+
+def notice(seen: Evidence) -> list[Notice]:
+    """Nothing, while nothing is wrong or it is too early to tell."""
+    if seen.diverged:
+        return [diverged(seen)]
+    if len(seen.steps) < FEWEST_STEPS:
+        return []
+    reached = seen.accuracy if seen.held_out is None else seen.held_out
+    if reached >= seen.goal:
+        return []
+    causes = [cause(seen) for cause in CAUSES] if seen.share_made >= SETTLED else [exploding(seen)]
+    found = [one for one in causes if one]
+    if not found and seen.share_made >= SETTLED:
+        found = [one for one in (at_chance(seen), dead_heads(seen)) if one]
+    if not found and seen.share_made >= 1:
+        found = [one for one in [unfinished(seen)] if one]
+    return found
+
+
+__all__ = ["Evidence", "Notice", "evidence_of", "notice"]
