@@ -1,20 +1,35 @@
-"""What can be looked at: runs by name, the shipped ones first, opened once and kept while they are used."""
+"""What can be looked at: runs by name, opened once and kept while they are used.
+
+The shipped ones have names and are listed. Those trained here are known by their keys to whoever trained them, and may
+be looked at while they are being trained: whatever is kept of them is kept for the state they were in.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any
 
 from app import shipped
 from app.controls import both
 from app.i18n import WORDS
+from app.jobs import is_key, office
 from app.shipped import Opened
+from app.training_words import run_lead, run_title
 from core import InputError
+<<<<<<< HEAD
 from core.decoding import writes
+=======
+from core.jobs.seen import outcome_of
+from core.moments import Moment, find_moments
+>>>>>>> 248bc6e (Trained runs open by their key in every tab, also while they are trained)
 from core.options import Text
+from core.store import StoreError
+from core.training.history import Snapshot
 
 KEPT = 16
+JUDGED_ON = 256  # held-out problems, of a run that has not ended
 
 
 @dataclass(frozen=True)
@@ -53,11 +68,61 @@ def _opened(name: str) -> Opened:
 
 
 def open_run(name: str) -> Opened:
-    """A run by the name it is offered under."""
+    """A run by the name it is offered under, or by its key."""
+    if is_key(name):
+        return _trained(name, state_of(name))
     found = offers().get(name)
     if found is None:
         raise InputError(f"There is no run called {name[:40]!r}.", f"没有名为 {name[:40]!r} 的运行。")
     return found.opened or _opened(name)
+
+
+@lru_cache(maxsize=KEPT)
+def _trained(key: str, index: int) -> Opened:
+    """A run from the store as it stands after so many steps: the same key and number, the same run."""
+    try:
+        run = office.store.load(key)
+    except StoreError as error:
+        raise InputError(error.text("en"), error.text("zh")) from error
+    run.model.eval()
+    if run.snapshots[-1].step < index:  # in the middle of its training, or where it was stopped
+        run.snapshots.kept.append(Snapshot.of(run.trainer.index, run.model))
+    ended = outcome_of(office.store, key, len(run.steps)) or {}
+    accuracy = ended.get("accuracy")
+    facts = {
+        "recipe": run.recipe.to_dict(),
+        "seed": run.seed,
+        "accuracy": run.evaluate(JUDGED_ON).accuracy if accuracy is None else accuracy,
+        "accuracy_by_length": {},
+    }
+    known = ended.get("moments") if accuracy is not None else None
+    moments = find_moments(run) if known is None else [Moment(m["step"], Text(**m["text"]), m["head"]) for m in known]
+    return Opened(key, run, moments, facts)
+
+
+def state_of(name: str) -> Hashable:
+    """What must be the same for anything kept about a run to hold still."""
+    if not is_key(name):
+        one = _others.get(name)
+        return None if one is None else id(one.opened)
+    facts = office.stored(name)
+    if facts is None or not facts["steps"]:
+        office.job(name)  # refuses what nobody knows
+        raise InputError(
+            "Nothing of this run is stored yet; it is, a moment after its training has begun.",
+            "此运行尚未保存；训练开始片刻之后即可查看。",
+        )
+    return facts["index"]
+
+
+def kept(most: int) -> Callable[[Callable], Callable]:
+    """As `lru_cache`, for answers about a run, whose name comes first: never one about an older state of it."""
+
+    def decorate(answer: Callable) -> Callable:
+        cached = lru_cache(maxsize=most)(lambda state, *question: answer(*question))
+        return wraps(answer)(lambda run, *question: cached(state_of(run), run, *question))
+
+    return decorate
 
 
 def listing() -> list[dict[str, Any]]:
@@ -81,11 +146,13 @@ def listing() -> list[dict[str, Any]]:
 def story(name: str) -> dict[str, Any]:
     """A run's training: its curves, its moments, what it is made of."""
     opened = open_run(name)
-    run, one = opened.run, offers()[name]
+    run = opened.run
+    one = _trained_offer(opened) if is_key(name) else offers()[name]
     config = run.model.config
     shown = ("n_layers", "n_heads", "d_hidden", "position")
     return {
         "name": name,
+        "title": both(one.title),
         "family": run.recipe.family,
         "task": run.task.name,
         "about": both(run.task.help),
@@ -107,3 +174,10 @@ def story(name: str) -> dict[str, Any]:
         "snapshots": [snapshot.step for snapshot in run.snapshots],
         "moments": [{"step": m.step, "text": both(m.text), "head": m.head} for m in opened.moments],
     }
+
+
+def _trained_offer(opened: Opened) -> Offer:
+    run = opened.run
+    made, steps = len(run.steps), run.recipe.training.steps
+    lead = run_lead(run.recipe.family, run.task.name, run.seed, opened.facts["accuracy"], made, steps)
+    return Offer(opened.name, run_title(run.recipe.family, run.task.name, run.seed), lead)

@@ -8,13 +8,15 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
 
 from core import InputError
 from core.jobs import Job, Jobs
-from core.store import Store
+from core.store import Store, StoreError
 
 WARM_UP_SECONDS = 1.0  # after the server has started: until then, the processors are the page's
 REMEMBERED = 256  # ended jobs, so that they need not be read from the store again
@@ -73,6 +75,14 @@ class Office:
         job = self.jobs.find(key)
         return None if job is None else self.remember(job)
 
+    def stored(self, key: str) -> dict[str, Any] | None:
+        """What the store tells of a run, without its weights; None: nothing."""
+        try:
+            state = self.store.path(key).stat()
+            return _facts(self.store, key, state.st_mtime_ns, state.st_size)
+        except (OSError, StoreError):
+            return None
+
     def job(self, key: str) -> Job:
         job = self.find(key)
         if job is None:
@@ -89,6 +99,11 @@ class Office:
             while len(self._remembered) > REMEMBERED:
                 self._remembered.popitem(last=False)
         return job
+
+
+@lru_cache(maxsize=64)
+def _facts(store: Store, key: str, modified: int, size: int) -> dict[str, Any]:
+    return store.facts(key)
 
 
 office = Office()

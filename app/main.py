@@ -15,6 +15,7 @@ import gradio as gr
 import torch
 import uvicorn
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
 
 from app.i18n import translations
@@ -45,6 +46,7 @@ def make_app() -> FastAPI:
     app.include_router(router)
     for refusal in (InputError, ConfigError):
         app.add_exception_handler(refusal, looks.say_problem)
+    app.add_exception_handler(RequestValidationError, looks.say_unreadable)
     return gr.mount_gradio_app(
         app,
         build_page(i18n),

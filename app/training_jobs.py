@@ -10,7 +10,6 @@ from app.jobs import office
 from app.training_words import run_title
 from core.forks import Forked
 from core.jobs import Job
-from core.store import StoreError
 from core.tasks.files import without_text
 
 MOST_ROWS = 1500  # of the steps so far, when somebody begins to listen
@@ -51,9 +50,8 @@ def job_facts(job: Job) -> dict[str, Any]:
 
 def stored_state(job: Job) -> tuple[int | None, list[int] | None]:
     """How far what other tabs can look at goes, and the steps at which it can be forked."""
-    try:
-        facts = office.store.facts(job.key)
-    except StoreError:
+    facts = office.stored(job.key)
+    if facts is None:
         return None, None
     return facts["index"], sorted({*facts["snapshots"], facts["index"]})
 

@@ -83,3 +83,13 @@ def run_title(family: str, task: str, seed: int) -> Text:
     return Text(
         f"{family_title(family)} on {name.en}, seed {seed}", f"{family_title(family)} · {name.zh}，种子 {seed}"
     )
+
+
+def run_lead(family: str, task: str, seed: int, accuracy: float, made: int, steps: int) -> Text:
+    """In one sentence, what came of it."""
+    title = run_title(family, task, seed)
+    of_en, of_zh = ("", "") if made >= steps else (f" of {steps}", f"（共 {steps} 步）")
+    return Text(
+        f"{title.en}: {accuracy:.1%} on held-out problems after {made}{of_en} steps.",
+        f"{title.zh}：训练 {made} 步{of_zh}后，留出题的准确率为 {accuracy:.1%}。",
+    )

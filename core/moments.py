@@ -45,9 +45,9 @@ class Moment:
 History = dict[str, dict[str, Tensor]]  # point → role → (snapshot, head)
 
 
-def find_moments(run: Run, history: History | None = None) -> list[Moment]:
-    """All moments of a run, in order; those of its heads from a history of its first snapshots, if it is given."""
-    return sorted([*curve_moments(run), *head_moments(run, history)], key=lambda moment: moment.step)
+def find_moments(run: Run, known: tuple[list[int], History] | None = None) -> list[Moment]:
+    """All moments of a run, in order; those of its heads from what is known of some steps, if it is given."""
+    return sorted([*curve_moments(run), *head_moments(run, known)], key=lambda moment: moment.step)
 
 
 def curve_moments(run: Run) -> list[Moment]:
@@ -67,9 +67,9 @@ def curve_moments(run: Run) -> list[Moment]:
     return [Moment(run.steps[index].index, text) for index, text in found if index is not None]
 
 
-def head_moments(run: Run, history: History | None = None) -> list[Moment]:
+def head_moments(run: Run, known: tuple[list[int], History] | None = None) -> list[Moment]:
     """When each head takes on the role it keeps."""
-    history = head_history(run) if history is None else history
+    steps, history = known or ([snapshot.step for snapshot in run.snapshots], head_history(run))
     found = []
     for name, roles in history.items():
         heads = next(iter(roles.values())).shape[1] if roles else 0  # no roles: there is no ideal to agree with
@@ -77,8 +77,14 @@ def head_moments(run: Run, history: History | None = None) -> list[Moment]:
             for role, shares in roles.items():  # (snapshot, head)
                 index = begins((shares[:, head] >= CLEAR).tolist())
                 if index:  # not when it is so from the start
+<<<<<<< HEAD
                     place = f"{name.removesuffix('.weights')}.{head}"
                     found.append(Moment(run.snapshots[index].step, becomes(place, role), place))
+=======
+                    where = f"{_short(name)}.{head}"
+                    text = Text(f"head {where} becomes {ROLES[role].en}", f"头 {where} 成为{ROLES[role].zh}")
+                    found.append(Moment(steps[index], text, f"{name.removesuffix('.weights')}.{head}"))
+>>>>>>> 248bc6e (Trained runs open by their key in every tab, also while they are trained)
     return found
 
 

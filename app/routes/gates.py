@@ -40,14 +40,14 @@ def peers(name: str) -> list[str]:
     return [chosen[family] for family in RECURRENT if family in chosen]
 
 
-@lru_cache(maxsize=32)
+@gallery.kept(32)
 def packed_workings(run: str, text: str | None, index: int | None) -> bytes:
     question = Question(run=run, text=text, held_out=index)
     with AT_ONCE:
         return gates.pack_workings(gallery.open_run(run).run, problem_of(question), peers(run), trio())
 
 
-@lru_cache(maxsize=64)
+@gallery.kept(64)
 def packed_gradients(run: str, text: str | None, index: int | None, of: str) -> bytes:
     opened = gallery.open_run(run).run
     steps = [snapshot.step for snapshot in opened.snapshots]

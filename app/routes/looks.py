@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from functools import lru_cache
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
@@ -37,7 +37,7 @@ def problem_of(question: Question) -> Problem:
     return held_out(run, question.held_out or 0)
 
 
-@lru_cache(maxsize=64)
+@gallery.kept(64)
 def packed_look(run: str, text: str | None, index: int | None) -> bytes:
     question = Question(run=run, text=text, held_out=index)
     with AT_ONCE:
@@ -71,4 +71,16 @@ def say_problem(request: Request, error: InputError | ConfigError) -> JSONRespon
     It is an answer like any other: a status of 4xx would put an error on the reader's console.
     """
     problem = {"en": error.text("en"), "zh": error.text("zh"), "option": getattr(error, "option", None)}
+    return JSONResponse({"problem": problem}, headers={REFUSED: "yes"})
+
+
+def say_unreadable(request: Request, error: RequestValidationError) -> JSONResponse:
+    """A question that is not of the right form: names the part that is not."""
+    place = [str(part) for part in error.errors()[0]["loc"] if part not in ("body", "query", "path")]
+    named = ".".join(place)[:80]
+    problem = {
+        "en": f"{named or 'The question'}: that cannot be read.",
+        "zh": f"{named or '问题'}：无法读取。",
+        "option": place[-1] if place else None,
+    }
     return JSONResponse({"problem": problem}, headers={REFUSED: "yes"})

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from core.jobs.job import Job
 
 PACE_SECONDS = 4.0  # what the speed is measured over
+OUTCOME = ("index", "status", "problem", "accuracy", "moments", "noticed")
 
 
 class Pace:
@@ -63,21 +64,25 @@ def outcome_path(store: Store, key: str) -> Path:
 def keep_outcome(store: Store, job: Job) -> None:
     """Beside the run, for whoever asks when nobody remembers it."""
     problem = job.problem and asdict(job.problem)
-    facts = {"index": job.progress, "status": job.status, "problem": problem, "accuracy": job.seen.accuracy,
-             "moments": job.seen.moments, "noticed": job.seen.noticed}  # fmt: skip
+    seen = (job.seen.accuracy, job.seen.moments, job.seen.noticed)
+    facts = dict(zip(OUTCOME, (job.progress, job.status, problem, *seen), strict=True))
     part = store.folder / f"{job.key}.seen.{os.getpid()}.part"  # a name that the store removes if this process dies
     part.write_text(json.dumps(facts))
     part.replace(outcome_path(store, job.key))
 
 
-def recall_outcome(store: Store, job: Job) -> None:
-    """What was kept, if it is about the run as it stands now."""
+def outcome_of(store: Store, key: str, steps: int) -> dict[str, Any] | None:
+    """What was kept, if it is about the run with so many steps; None: it is not there, or damaged."""
     try:
-        facts = json.loads(outcome_path(store, job.key).read_text())
-        if facts["index"] != job.progress:
-            return
+        facts = json.loads(outcome_path(store, key).read_text())
+    except (OSError, ValueError):
+        return None
+    whole = isinstance(facts, dict) and set(facts) == set(OUTCOME)
+    return facts if whole and facts["index"] == steps else None
+
+
+def recall_outcome(store: Store, job: Job) -> None:
+    if facts := outcome_of(store, job.key, job.progress):
         job.seen.learn({name: facts[name] for name in ("accuracy", "moments", "noticed")})
         if facts["status"] == "failed":
             job.turn("failed", Text(**facts["problem"]))
-    except (OSError, ValueError, KeyError, TypeError):  # not there, or damaged: it is a note, not the run
-        return

@@ -1,7 +1,7 @@
 """Looks into a run between two slices of its training, for a small share of the time that takes.
 
-Sights about twice a second; the moments of new snapshots; and, ten times in a run, what seems wrong. What there was no
-time for is made up for when the run ends.
+Sights about twice a second; the moments up to the newest snapshot; and, ten times in a run, what seems wrong. What there
+was no time for is made up for when the run ends: then the moments are those of all snapshots.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from core.moments import History, find_moments, head_history
 from core.noticed import evidence_of, notice
 from core.run import Run
 
-SHARES = {"sight": 0.04, "heads": 0.015, "judgement": 0.01}  # of the processor time of training, at most
+SHARES = {"sight": 0.04, "heads": 0.02, "judgement": 0.01}  # of the processor time of training, at most
 SIGHT_SECONDS = 0.5
 JUDGEMENTS = 10  # in a run
 JUDGED_ON, EVALUATED_ON = 64, 512  # held-out problems, on the way and at the end
@@ -43,7 +43,7 @@ class Witness:
         if time.monotonic() - self.sighted_at >= SIGHT_SECONDS:
             news |= self._afforded("sight", self.sight)
         if unseen := self._unseen():
-            news |= self._afforded("heads", lambda: self._look_at_heads(unseen[0]))
+            news |= self._afforded("heads", lambda: self._look_at_heads(unseen[-1]))
         if self._tenths() > self.judged:
             news |= self._afforded("judgement", lambda: self.judge(JUDGED_ON))
         return news
@@ -101,12 +101,13 @@ class Witness:
         return {"moments": found}
 
     def _found(self) -> list[dict[str, Any]]:
-        return [asdict(moment) for moment in find_moments(self.run, self._history())]
+        return [asdict(moment) for moment in find_moments(self.run, self._known())]
 
-    def _history(self) -> History:
-        """Of the snapshots that have been looked at, which are the first ones."""
-        known = [self.shares[one.step] for one in self.run.snapshots if one.step in self.shares]
-        return {
-            name: {role: torch.tensor([shares[name][role] for shares in known]) for role in roles}
-            for name, roles in (known[0] if known else {}).items()
+    def _known(self) -> tuple[list[int], History]:
+        """Of the snapshots that have been looked at."""
+        steps = [one.step for one in self.run.snapshots if one.step in self.shares]
+        first = self.shares[steps[0]] if steps else {}
+        return steps, {
+            name: {role: torch.tensor([self.shares[step][name][role] for step in steps]) for role in roles}
+            for name, roles in first.items()
         }
