@@ -6,14 +6,14 @@ import gradio as gr
 
 from app.components.view import View
 
-TABS = ("build", "attention", "gates", "positions", "generate")
+TABS = ("build", "train", "attention", "gates", "positions", "generate")
 
 
 def build_page(i18n: gr.I18n) -> gr.Blocks:
     with gr.Blocks(title="InnerView", fill_width=True) as page:
         View("header")
         View("sidebar")
-        with gr.Tabs(elem_id="tabs", selected="attention"):
+TABS = ("attention")
             for name in TABS:
                 with gr.Tab(i18n(f"tab_{name}"), id=name, elem_id=f"tab-{name}"):
                     View(name)

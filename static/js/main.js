@@ -5,6 +5,7 @@ import { mountHeader } from "./header.js";
 import { begin } from "./session.js";
 import { mountSidebar } from "./sidebar.js";
 import { show, shown } from "./store.js";
+import { watchTabs } from "./tabs.js";
 import { mountTimeline } from "./timeline.js";
 import { loadWords, say } from "./words.js";
 
@@ -12,6 +13,7 @@ const VIEWS = {
   header: mountHeader,
   sidebar: mountSidebar,
   timeline: mountTimeline,
+  train: lazy("./train.js", "mountTrain"),
   attention: mountAttention,
   build: lazy("./build.js", "mountBuild"),
   gates: lazy("./gates.js", "mountGates"),
@@ -25,6 +27,7 @@ const started = words.then(begin);
 export async function mount(element, view) {
   await words;
   nameTabs();
+  watchTabs();
   await VIEWS[view](element);
   await started;
   show({ runs: shown.runs }); // a part that came up late is told everything once

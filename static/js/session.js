@@ -2,23 +2,25 @@
 
 import { getLook, getRuns, getStory, Refusal } from "./api.js";
 import { set, show, shown, state } from "./store.js";
+import { openTab } from "./tabs.js";
+import { asRun, knownJobs } from "./train_keys.js";
 
 const KEPT = "innerview-kept"; // in the tab's own storage, between two pages
 let asked = 0;
 
 export async function begin() {
-  show({ runs: await getRuns() });
+  const [offered, own] = await Promise.all([getRuns(), knownJobs()]);
+  show({ runs: [...offered, ...own.filter(({ stored }) => stored !== null).map(asRun)] });
   const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
   sessionStorage.removeItem(KEPT);
-  if (!kept) return chooseRun(shown.runs[0].name);
-  await chooseRun(kept.run, kept);
-  document.getElementById(kept.button)?.click();
+  const found = kept && shown.runs.some(({ name }) => name === kept.run); // a run of one's own may be gone by now
+  await (found ? chooseRun(kept.run, kept) : chooseRun(shown.runs[0].name));
+  if (kept) openTab(kept.tab);
 }
 
 // Another language comes with a new page: what is being looked at goes with it.
 export function keepForReload() {
-  const button = document.querySelector("#tabs [role=tab].selected")?.id;
-  sessionStorage.setItem(KEPT, JSON.stringify({ ...state, button }));
+  sessionStorage.setItem(KEPT, JSON.stringify(state));
 }
 
 export async function chooseRun(name, kept = null) {
@@ -32,7 +34,7 @@ export async function chooseRun(name, kept = null) {
     set({ run: name, text, heldOut });
     shown.story = story;
     arrive(look, story.snapshots.length - 1, { ...story.focus, fresh: true });
-    if (kept) set({ ...kept, button: undefined });
+    if (kept) set({ ...kept, tab: state.tab, run: name });
     show({ story });
   } catch (error) {
     complain(error);

@@ -16,10 +16,18 @@ export const state = {
   unit: 0,
   step: null, // time step in a recurrent layer
   sort: "index",
+  gatesView: "units", // or "path", "gradient"
+  through: "time", // or "training"
+  pathOf: "hidden",
+  gradientOf: "input",
+  positions: {}, // of the Positions tab
+  recipe: { family: "lstm", task: "parity", variant: "default", model: {}, knobs: {}, training: {}, seed: 0 }, // to be trained next; only what differs from its variant
+  trained: null, // key of the run in focus on the Train tab
+  trainScale: "log", // its steps: or "linear"
 };
 
 // What belongs to the state but is too large for a link: the run's story and the look at its input.
-export const shown = { runs: [], story: null, look: null };
+export const shown = { runs: [], story: null, look: null, jobs: [] };
 
 const listeners = [];
 

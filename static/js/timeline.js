@@ -29,6 +29,7 @@ export function mountTimeline(parent) {
 }
 
 function keys(event) {
+  if (!svg.getClientRects().length) return; // not on the page now: other keys have the word
   if (event.target.closest("input, textarea, select, [role=radiogroup], [role=tab], canvas") || event.ctrlKey || event.metaKey) return;
   const last = (shown.story?.snapshots.length ?? 1) - 1;
   const to = { ArrowLeft: state.moment - 1, ArrowRight: state.moment + 1, Home: 0, End: last }[event.key];

@@ -1,0 +1,103 @@
+// Five measures of the runs that are shown, on one scale of steps, with one cursor; kept as one picture or one table.
+
+import { chips, make } from "./dom.js";
+import { Figure } from "./figure.js";
+import { tint } from "./lines.js";
+import { set, shown, state } from "./store.js";
+import { pngOf } from "./svg_files.js";
+import { TrainChart } from "./train_chart.js";
+import { captionOf } from "./train_caption.js";
+import { COLUMNS } from "./train_history.js";
+import { find, moving, shortNames, visible } from "./train_jobs.js";
+import { FONT, svgParts } from "./train_scene.js";
+import { format, inLanguage, say } from "./words.js";
+
+const [LARGE, SMALL] = [250, 128]; // px, heights
+const share = (value) => format(value, ".0%");
+const digits = (n) => (value) => String(Number(value.toPrecision(n)));
+const MEASURES = {
+  accuracy: { height: LARGE, range: [0, 1], format: share, formatY: share, exact: (v) => format(v, ".2%") },
+  loss: { height: LARGE, format: digits(3), exact: String },
+  grad_norm: { height: SMALL, format: digits(3), exact: String, logY: true },
+  lr: { height: SMALL, format: digits(3), exact: String },
+  tokens_per_s: { height: SMALL, format: (v) => format(Math.round(v), ","), exact: (v) => format(Math.round(v), ",") },
+};
+
+export class Charts {
+  // onPick(step): somebody has chosen a step
+  constructor(parent, { onPick }) {
+    const keep = { png: () => pngOf(this.svg()), svg: () => this.svg(), csv: () => this.csv() };
+    this.figure = new Figure(parent, { title: say("train.learning"), className: "train-figure", name: () => `innerview-training-${state.trained ?? ""}`, keep });
+    this.scale = make("div", { class: "chips" });
+    this.figure.tools.append(this.scale);
+    this.grid = make("div", { class: "train-charts" });
+    this.figure.body.append(this.grid);
+    this.cursor = null;
+    this.pinned = null;
+    const listen = {
+      onMove: (step, chart) => { this.cursor = step; this.hovered = chart; this.soon(); },
+      onPick: (step) => { this.pinned = step; onPick(step); this.soon(); },
+    };
+    this.charts = Object.entries(MEASURES).map(([measure, options]) => new TrainChart(this.grid, { measure, title: say(`train.measure.${measure}`), ...options, ...listen }));
+  }
+
+  // many steps may come before the next picture: they are painted together
+  soon() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.draw();
+    });
+  }
+
+  draw() {
+    const began = performance.now(), drawn = visible(), focus = find(state.trained);
+    this.figure.element.hidden = !shown.jobs.length;
+    if (!this.grid.clientWidth || !shown.jobs.length) return;
+    this.offerScale();
+    const names = shortNames(drawn), lead = drawn.includes(focus) ? focus : drawn[0];
+    const runs = drawn.map((one, i) => ({ label: names[i], colour: tint(`--iv-run-${one.colour}`), history: one.history, focus: one === focus, live: one.job.status === "running" }));
+    runs.sort((a, b) => a.focus - b.focus); // the one in focus on top
+    const last = Math.max(2, ...drawn.map(({ job }) => job.steps));
+    const moments = (lead?.moments ?? []).map(({ step, text }) => ({ step, text: inLanguage(text) }));
+    const lines = lead ? [{ value: lead.job.chance, text: say("train.chance", { share: lead.job.chance }) }, { value: lead.job.goal, text: say("train.goal", { share: lead.job.goal }) }] : [];
+    for (const chart of this.charts) {
+      const only = chart.options.measure === "accuracy" ? lines.filter(({ value }) => value != null) : [];
+      chart.set({ runs, scale: state.trainScale, last, lines: only, moments, cursor: this.cursor, hovered: this.hovered, pinned: this.pinned });
+    }
+    this.took = performance.now() - began;
+    if (lead) this.caption(lead);
+  }
+
+  caption(lead) {
+    const sentence = captionOf(lead);
+    if (sentence === this.said) return;
+    this.said = sentence;
+    this.figure.caption.setAttribute("aria-live", moving(lead) ? "off" : "polite"); // not every step is read out
+    this.figure.say(sentence);
+    for (const chart of this.charts) chart.canvas.setAttribute("aria-label", `${chart.options.title}. ${sentence.replaceAll("**", "")}`);
+  }
+
+  offerScale() {
+    if (this.offered === state.trainScale) return;
+    this.offered = state.trainScale;
+    chips(this.scale, ["log", "linear"].map((value) => ({ value, text: say(`train.scale.${value}`) })), state.trainScale, (trainScale) => set({ trainScale }), say("train.scale"));
+  }
+
+  svg() {
+    const box = this.grid.getBoundingClientRect(), root = make("svg", {
+      xmlns: "http://www.w3.org/2000/svg", width: box.width, height: box.height, viewBox: `0 0 ${box.width} ${box.height}`, "font-family": FONT,
+    }, make("rect", { width: box.width, height: box.height, fill: tint("--iv-card") }));
+    for (const chart of this.charts) {
+      const at = chart.canvas.getBoundingClientRect();
+      root.append(make("g", { transform: `translate(${at.left - box.left} ${at.top - box.top})` }, ...svgParts(chart.scene())));
+    }
+    return new XMLSerializer().serializeToString(root);
+  }
+
+  csv() {
+    const rows = visible().flatMap(({ key, history }) => history.columns.step.map((_, i) => [key, ...COLUMNS.map((name) => history.columns[name][i] ?? "")].join(",")));
+    return [["run", ...COLUMNS].join(","), ...rows].join("\n") + "\n";
+  }
+}

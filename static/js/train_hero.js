@@ -1,0 +1,35 @@
+// The first look at the tab, before anything is trained: what will be learnt, and one problem of it, large.
+
+import { make } from "./dom.js";
+import { shown, state } from "./store.js";
+import { recipeOf, taskOf } from "./train_choices.js";
+import { exampleOf } from "./train_example.js";
+import { titleOf } from "./train_words.js";
+import { inLanguage, say, sayInto } from "./words.js";
+
+export class Hero {
+  // begin(): train what is chosen
+  constructor(parent, begin) {
+    this.title = make("h2", {});
+    this.help = make("p", { class: "hero-help" });
+    this.example = make("div", { class: "card" });
+    this.words = make("p", { class: "hero-words" });
+    this.go = make("button", { type: "button", class: "train-go hero-go", onclick: begin });
+    this.element = make("div", { class: "train-hero" }, this.title, this.help, this.example, this.words, this.go);
+    parent.append(this.element);
+  }
+
+  draw() {
+    this.element.hidden = shown.jobs.length > 0;
+    if (this.element.hidden) return;
+    const { recipe } = state, task = taskOf(recipe.task), { check, refusal } = shown;
+    this.title.textContent = say("train.hero_title", { title: titleOf(recipe) });
+    this.help.textContent = inLanguage(task.help);
+    this.go.textContent = say("train.do_train");
+    this.go.setAttribute("aria-disabled", String(Boolean(refusal)));
+    this.go.title = refusal ?? "";
+    if (!check) return;
+    this.example.replaceChildren(exampleOf(check.example));
+    sayInto(this.words, say(recipeOf(recipe).why ? "train.hero_bad" : "train.hero_words", { chance: check.chance, steps: check.steps, n: check.parameters }));
+  }
+}

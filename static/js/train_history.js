@@ -1,0 +1,71 @@
+// The steps of one run as columns, with smoothed ones beside them; after a rewind the earlier ones stay as a ghost.
+
+export const COLUMNS = ["step", "loss", "accuracy", "lr", "grad_norm", "tokens_per_s"];
+const SMOOTHING = 0.1;
+const SMOOTHED = ["loss", "accuracy", "grad_norm", "tokens_per_s"];
+
+export class History {
+  constructor() {
+    this.ghost = null; // {columns, smooth} from before a rewind
+    this.columns = Object.fromEntries(COLUMNS.map((name) => [name, []]));
+    this.smooth = Object.fromEntries(SMOOTHED.map((name) => [name, []]));
+  }
+
+  get length() {
+    return this.columns.step.length;
+  }
+
+  get last() {
+    return this.columns.step.at(-1) ?? 0;
+  }
+
+  // Rows of [step, loss, accuracy, lr, grad_norm, tokens_per_s] that replace everything after a step.
+  // Without rows it is a rewind: what there was stays to be compared with, unless a longer ghost is there already.
+  take(after, rows) {
+    if (!rows.length && after < this.last && this.length > (this.ghost?.columns.step.length ?? 0)) {
+      this.ghost = { columns: this.columns, smooth: this.smooth };
+    }
+    if (after < this.last) this.cut(this.columns.step.filter((step) => step <= after).length);
+    for (const row of rows) this.push(row);
+  }
+
+  cut(count) {
+    for (const part of ["columns", "smooth"]) {
+      this[part] = Object.fromEntries(Object.entries(this[part]).map(([name, values]) => [name, values.slice(0, count)]));
+    }
+  }
+
+  push(row) {
+    COLUMNS.forEach((name, i) => this.columns[name].push(row[i]));
+    for (const name of SMOOTHED) {
+      const value = row[COLUMNS.indexOf(name)], before = this.smooth[name].at(-1);
+      this.smooth[name].push(before == null || value == null ? value ?? before ?? null : before + SMOOTHING * (value - before));
+    }
+  }
+
+  // How many losses were repeated after a rewind, and the first step whose loss is another one.
+  repeated() {
+    if (!this.ghost || !this.length) return null;
+    const { step, loss } = this.columns, before = new Map(this.ghost.columns.step.map((at, i) => [at, this.ghost.columns.loss[i]]));
+    let same = 0;
+    for (let i = 0; i < step.length; i++) {
+      if (!before.has(step[i])) continue;
+      if (before.get(step[i]) !== loss[i]) return { same, differs: step[i] };
+      same++;
+    }
+    return { same, differs: null };
+  }
+
+  // index of the row at a step, or of the nearest one; null beyond the ends
+  at(step) {
+    const steps = this.columns.step;
+    if (!steps.length || step > steps.at(-1) || step < steps[0]) return null;
+    let low = 0, high = steps.length - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (steps[middle] < step) low = middle + 1;
+      else high = middle;
+    }
+    return low > 0 && step - steps[low - 1] < steps[low] - step ? low - 1 : low;
+  }
+}
