@@ -8,7 +8,7 @@ import { Charts } from "./train_charts.js";
 import { bodyOf } from "./train_choices.js";
 import { ForkPanel } from "./train_fork.js";
 import { Hero } from "./train_hero.js";
-import { comeBack, focused, start } from "./train_jobs.js";
+import { comeBack, find, focused, start } from "./train_jobs.js";
 import { Noticed } from "./train_noticed.js";
 import { Problems } from "./train_problems.js";
 import { RecipeColumn } from "./train_recipe.js";
@@ -53,7 +53,7 @@ export async function mountTrain(parent) {
     problem.hidden = false;
   };
   const offer = () => {
-    const { recipe, check, refusal } = { ...shown, recipe: state.recipe }, known = check?.known;
+    const { recipe } = state, { check, refusal } = shown, known = check && (find(check.key)?.job.status ?? check.known);
     summary.textContent = say("train.summary", { title: titleOf(recipe) });
     go.textContent = say(known === "done" ? "train.open_known" : known ? "train.join" : "train.go", { title: titleOf(recipe) });
     go.setAttribute("aria-disabled", String(Boolean(refusal)));
@@ -63,6 +63,7 @@ export async function mountTrain(parent) {
   };
   const look = () => {
     const sight = focused()?.sight ?? null;
+    below.hidden = !sight;
     problems.draw(sight);
     thumbnails.draw(sight);
   };
@@ -74,7 +75,7 @@ export async function mountTrain(parent) {
     runs.draw();
     charts.soon();
   };
-  on(["jobs", "trained"], draw);
+  on(["jobs", "trained"], () => { draw(); offer(); });
   on(["curves", "trainScale", "theme"], () => charts.soon());
   on(["trained"], () => { charts.pinned = null; panel.close(); look(); });
   on(["sight", "theme"], look);

@@ -10,14 +10,14 @@ import { inLanguage, say } from "./words.js";
 
 const RECURRENT = ["rnn", "gru", "lstm"];
 const RUNS = ["running", "queued"];
-// what it does, the sign on it, and why it cannot be done now (null: it can)
+// what it does, the sign on it as paths of 14 × 14, and why it cannot be done now (null: it can)
 const BUTTONS = {
-  pause: ["❚❚", ({ status }) => (RUNS.includes(status) ? null : "train.not_running")],
-  go: ["▶", ({ status }) => (RUNS.includes(status) ? "train.runs_already" : status === "done" ? "train.at_end" : null)],
-  step: ["▶❙", ({ status, index, steps }) => (index >= steps ? "train.at_end" : status === "paused" ? null : "train.pause_first")],
-  stop: ["■", ({ status }) => ([...RUNS, "paused"].includes(status) ? null : "train.not_running")],
-  rewind: ["⟲", ({ index, recipe }) => (index > (recipe.origin?.step ?? 0) ? null : "train.at_start")],
-  fork: ["⑂", ({ forkable }) => (forkable?.length ? null : "train.nothing_stored")],
+  pause: ["M3 2h3v10H3zM8 2h3v10H8z", ({ status }) => (RUNS.includes(status) ? null : "train.not_running")],
+  go: ["M3 1.5v11l9.5-5.5z", ({ status }) => (RUNS.includes(status) ? "train.runs_already" : status === "done" ? "train.at_end" : null)],
+  step: ["M2 2v10l7-5zM10 2h2.4v10H10z", ({ status, index, steps }) => (index >= steps ? "train.at_end" : status === "paused" ? null : "train.pause_first")],
+  stop: ["M2.5 2.5h9v9h-9z", ({ status }) => ([...RUNS, "paused"].includes(status) ? null : "train.not_running")],
+  rewind: ["M1.5 2h2.4v10H1.5zM12.5 2v10L5 7z", ({ index, recipe }) => (index > (recipe.origin?.step ?? 0) ? null : "train.at_start")],
+  fork: ["M6 13V8.4L2.3 4.2l1.6-1.4L7 6.2l3.1-3.4 1.6 1.4L8 8.4V13z", ({ forkable }) => (forkable?.length ? null : "train.nothing_stored")],
 };
 
 export class Transport {
@@ -29,7 +29,7 @@ export class Transport {
     this.buttons = Object.fromEntries(Object.entries(BUTTONS).map(([name, [sign]]) => [name, make("button", {
       type: "button", class: "small transport", "data-do": name,
       onclick: () => (this.refused(name) ? this.say(say(this.refused(name))) : name === "fork" ? onFork() : this.do(name)),
-    }, make("span", { class: "sign", "aria-hidden": "true" }, sign), make("span", { class: "word" }, say(`train.do.${name}`)))]));
+    }, make("svg", { class: "sign", viewBox: "0 0 14 14", "aria-hidden": "true" }, make("path", { d: sign })), make("span", { class: "word" }, say(`train.do.${name}`)))]));
     this.look = make("button", { type: "button", class: "small look-inside", onclick: () => this.lookInside() }, say("train.look_inside"));
     this.element = make("div", { class: "train-head" },
       make("div", { class: "train-title" }, this.title, this.status),

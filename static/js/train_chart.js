@@ -15,9 +15,9 @@ export class TrainChart {
     this.options = options;
     this.canvas = make("canvas", { class: "train-canvas", role: "img", tabindex: 0, "data-measure": options.measure });
     this.tip = make("div", { class: "tip", role: "status", hidden: true });
-    this.box = make("div", { class: `train-chart train-chart-${options.measure}` }, this.canvas, this.tip);
+    this.box = make("div", { class: "train-chart-body" }, this.canvas, this.tip);
     this.box.style.height = `${options.height}px`;
-    parent.append(this.box);
+    parent.append(make("div", { class: `train-chart train-chart-${options.measure}` }, this.box));
     this.canvas.addEventListener("pointermove", (event) => options.onMove(this.stepAt(event), this));
     this.canvas.addEventListener("pointerleave", () => options.onMove(null, this));
     this.canvas.addEventListener("click", (event) => options.onPick(this.stepAt(event)));

@@ -1,11 +1,13 @@
 // The first look at the tab, before anything is trained: what will be learnt, and one problem of it, large.
 
 import { make } from "./dom.js";
-import { shown, state } from "./store.js";
-import { recipeOf, taskOf } from "./train_choices.js";
+import { set, shown, state } from "./store.js";
+import { fresh, recipeOf, taskOf, variantsOf } from "./train_choices.js";
 import { exampleOf } from "./train_example.js";
 import { titleOf } from "./train_words.js";
 import { inLanguage, say, sayInto } from "./words.js";
+
+const OTHERS = [["transformer", "copy", "default"], ["gpt", "induction", "default"], ["seq2seq", "dates", "default"], ["rnn", "parity", "too-fast"]];
 
 export class Hero {
   // begin(): train what is chosen
@@ -15,8 +17,16 @@ export class Hero {
     this.example = make("div", { class: "card" });
     this.words = make("p", { class: "hero-words" });
     this.go = make("button", { type: "button", class: "train-go hero-go", onclick: begin });
-    this.element = make("div", { class: "train-hero" }, this.title, this.help, this.example, this.words, this.go);
+    this.others = make("div", { class: "hero-others" }, ...OTHERS.map((one) => this.other(...one)).filter(Boolean));
+    this.element = make("div", { class: "train-hero" }, this.title, this.help, this.example, this.words, this.go, make("h4", {}, say("train.or_begin_with")), this.others);
     parent.append(this.element);
+  }
+
+  // another pair to begin with, if there is a recipe for it
+  other(family, task, variant) {
+    const found = variantsOf(family, task).find((one) => one.variant === variant);
+    return found && make("button", { type: "button", class: "card hero-other", onclick: () => set({ recipe: fresh(family, task, variant) }) },
+      make("b", {}, titleOf({ family, task })), make("small", {}, found.why ? say("train.bad_recipe", { why: inLanguage(found.why) }) : inLanguage(taskOf(task).help)));
   }
 
   draw() {

@@ -1,7 +1,7 @@
 // The steps of one run as columns, with smoothed ones beside them; after a rewind the earlier ones stay as a ghost.
 
 export const COLUMNS = ["step", "loss", "accuracy", "lr", "grad_norm", "tokens_per_s"];
-const SMOOTHING = 0.1;
+const smoothing = (count) => Math.max(0.05, Math.min(1, 2 / Math.sqrt(count))); // little at first, where much happens in few steps
 const SMOOTHED = ["loss", "accuracy", "grad_norm", "tokens_per_s"];
 
 export class History {
@@ -39,7 +39,7 @@ export class History {
     COLUMNS.forEach((name, i) => this.columns[name].push(row[i]));
     for (const name of SMOOTHED) {
       const value = row[COLUMNS.indexOf(name)], before = this.smooth[name].at(-1);
-      this.smooth[name].push(before == null || value == null ? value ?? before ?? null : before + SMOOTHING * (value - before));
+      this.smooth[name].push(before == null || value == null ? value ?? before ?? null : before + smoothing(this.length) * (value - before));
     }
   }
 

@@ -26,7 +26,7 @@ export class RunList {
     const { key, job, colour, visible } = one;
     const seen = make("input", { type: "checkbox", class: "run-seen", title: say("train.show_run"), "aria-label": say("train.show_run"), onchange: () => setVisible(key, seen.checked) });
     seen.checked = visible;
-    seen.style.accentColor = `var(--iv-run-${colour})`;
+    seen.style.color = `var(--iv-run-${colour})`;
     const focus = make("button", { type: "button", class: "run-name", title: inLanguage(job.title), "aria-pressed": String(state.trained === key), onclick: () => {
       if (!one.visible) setVisible(key, true);
       set({ trained: key });
