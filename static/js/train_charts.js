@@ -35,10 +35,16 @@ export class Charts {
     this.cursor = null;
     this.pinned = null;
     const listen = {
-      onMove: (step, chart) => { this.cursor = step; this.hovered = chart; this.soon(); },
+      onMove: (step, chart) => { this.move(step, chart); this.soon(); },
       onPick: (step) => { this.pinned = step; onPick(step); this.soon(); },
     };
     this.charts = Object.entries(MEASURES).map(([measure, options]) => new TrainChart(this.grid, { measure, title: say(`train.measure.${measure}`), ...options, ...listen }));
+  }
+
+  move(step, chart) {
+    this.cursor = step;
+    this.hovered = chart;
+    for (const { data } of this.charts) if (data) data.cursor = step; // known before it is painted: the next key goes on from it
   }
 
   // many steps may come before the next picture: they are painted together

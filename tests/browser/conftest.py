@@ -63,10 +63,11 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an app that runs for the whole session."""
     port = _free_port()
     url = f"http://127.0.0.1:{port}"
-    log = tmp_path_factory.mktemp("app") / "output.txt"
+    folder = tmp_path_factory.mktemp("app")
+    log = folder / "output.txt"
     with log.open("wb") as out:
         app = subprocess.Popen(
-            [sys.executable, "-m", "app.main", "--port", str(port), "--no-open"],
+            [sys.executable, "-m", "app.main", "--port", str(port), "--no-open", "--store", str(folder / "runs")],
             cwd=ROOT,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
             stdin=subprocess.DEVNULL,

@@ -1,0 +1,211 @@
+"""The Train tab: a recipe is chosen, trained, held, moved, rewound and forked, and is there again after a reload."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+import core
+from app.i18n import WORDS
+from app.training import count
+from core.recipes import make_recipe
+from tests.browser.driving import choose_run, shown, wait_until
+from tests.browser.training import choose, do, focus, open_train, press_train, show_train, until
+
+LONG = {"training": {"steps": 5000}}  # long enough to be caught while it runs
+SIZES = [(1440, 900), (1920, 1080), (390, 844)]
+
+
+@pytest.mark.parametrize(
+    ("size", "theme", "locale"), [(SIZES[0], "light", "en-US"), (SIZES[1], "dark", "zh-CN"), (SIZES[2], "light", "zh-CN")]
+)
+def test_first_look_has_a_worked_example_and_one_button(new_page, size, theme, locale):
+    page = open_train(new_page, size, theme, locale)
+    task, words = core.task("parity"), WORDS[locale[:2]]
+    expect(page.locator("#tab-train-button")).to_have_text(words["tab_train"])
+    hero = page.locator(".train-hero")
+    expect(hero.locator(".hero-help")).to_have_text(getattr(task.help, locale[:2]))
+    one = task.evaluation(1)
+    source = one.source[0, : one.source_lengths[0]].tolist()
+    expect(hero.locator(".token:not(.answer-token)")).to_have_text(task.show(source))
+    expect(hero.locator(".answer-token")).to_have_text(getattr(task.label_names[int(one.target[0])], locale[:2]))
+    expect(page.locator(".train-foot .train-go")).to_be_visible()
+    expect(page.locator(".train-facts")).to_contain_text(f"{count(core.recipe('lstm', 'parity')):,}")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "wider than the screen"
+    expect(page.locator("#timeline")).to_be_hidden()
+    assert shown(page, "s.state.tab") == "train"
+
+
+def test_training_moves_the_chart_and_every_tab_looks_at_it_afterwards(new_page):
+    page = open_train(new_page)
+    key = press_train(page)
+    until(page, "one.history.length > 3")
+    early = focus(page, "one.history.length")
+    until(page, "one.job.status === 'done' && one.history.length === one.job.steps")
+    run = core.Run(core.recipe("lstm", "parity"), seed=0)
+    steps = [step for step, _ in zip(run.train(), range(60), strict=False)]
+    assert focus(page, "one.history.columns.loss.slice(0, 60)") == [step.loss for step in steps]
+    assert early < 300
+    until(page, "one.job.accuracy !== null")
+    assert focus(page, "one.job.accuracy") >= 0.99
+    expect(page.locator(".train-figure .caption")).to_contain_text("100 %")
+    expect(page.locator(".train-status")).to_contain_text("step 300 of 300")
+    page.locator(".look-inside").click()
+    wait_until(page, f"s.state.run === '{key}' && s.state.tab === 'gates'")
+    expect(page.locator("#run")).to_have_value(key)
+    expect(page.locator("#timeline")).to_be_visible()
+    assert shown(page, "s.shown.story.steps.at(-1)") == 300
+    choose_run(page, "induction-gpt")
+    choose_run(page, key)
+
+
+def test_pause_step_rewind_and_the_same_losses_again(new_page):
+    page = open_train(new_page)
+    choose(page, "lstm", "parity", seed=11, **LONG)
+    press_train(page)
+    until(page, "one.history.length > 20")
+    do(page, "pause")
+    until(page, "one.job.status === 'paused'")
+    page.wait_for_timeout(400)
+    held = focus(page, "one.history.last")
+    do(page, "step")
+    until(page, f"one.history.last === {held + 1}")
+    page.wait_for_timeout(300)
+    assert focus(page, "one.history.last") == held + 1, "one step is one step"
+    before = focus(page, "one.history.columns.loss")
+    do(page, "rewind")
+    until(page, "one.history.length === 0 && one.job.index === 0")
+    expect(page.locator(".train-figure .caption")).to_have_text(WORDS["en"]["train.rewound"])
+    do(page, "go")
+    until(page, f"one.history.length >= {len(before)}")
+    do(page, "stop")
+    until(page, "one.job.status === 'stopped'")
+    assert focus(page, f"one.history.columns.loss.slice(0, {len(before)})") == before
+    expect(page.locator(".train-figure .caption")).to_contain_text("to the last bit")
+    assert focus(page, "one.history.ghost.columns.loss") == before
+
+
+def test_fork_begins_at_a_moment_with_other_options(new_page):
+    page = open_train(new_page)
+    choose(page, "lstm", "parity", seed=12, training={"steps": 60})
+    parent = press_train(page)
+    until(page, "one.job.status === 'done' && one.job.forkable?.length")
+    do(page, "fork")
+    panel = page.locator(".train-fork")
+    step = focus(page, "one.job.forkable.at(-3)")
+    panel.locator("#fork-step").select_option(str(step))
+    panel.locator("[data-option=lr]").fill("-1")
+    panel.locator(".train-go").click()
+    expect(panel.locator(".problem:visible")).to_contain_text("lr")
+    assert shown(page, "s.shown.jobs.length") == 1
+    panel.locator("[data-option=lr]").fill("0.002")
+    panel.locator("[data-option=steps]").fill("80")
+    panel.locator(".train-go").click()
+    wait_until(page, f"s.state.trained !== '{parent}'")
+    until(page, "one.job.status === 'done' && one.history.length === 80")
+    assert focus(page, "[one.job.parent, one.job.recipe.origin.step]") == [parent, step]
+    assert focus(page, f"one.history.columns.lr[{step}]") == 0.002
+    assert page.locator(".train-runs li").count() == 2
+    losses = shown(page, f"s.shown.jobs.map((one) => one.history.columns.loss.slice(0, {step}))")
+    assert losses[0] == losses[1], "until the fork both are one run"
+
+
+def test_a_page_that_comes_back_and_a_second_one_find_the_same_run(new_page):
+    page = open_train(new_page)
+    choose(page, "gru", "parity", seed=13, **LONG)
+    key = press_train(page)
+    until(page, "one.history.length > 10")
+    page.reload()
+    expect(page.locator(".one-head .caption b").first).to_be_visible(timeout=40_000)
+    show_train(page)
+    until(page, f"one.key === '{key}' && one.history.length > 10")
+    second = open_train(new_page)
+    choose(second, "gru", "parity", seed=13, **LONG)
+    wait_until(second, "s.shown.check?.known !== null")
+    assert press_train(second) == key
+    until(second, "one.history.length > 10")
+    do(second, "stop")
+    for one in (page, second):
+        until(one, "one.job.status === 'stopped'")
+    made = focus(second, "one.job.index")
+    until(page, f"one.history.last === {made}")
+    same = "[one.history.columns.loss.slice(0, 30), one.history.last]"
+    assert focus(page, same) == focus(second, same)
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_bad_options_are_answered_beside_their_control_and_nothing_else_changes(new_page, locale):
+    page = open_train(new_page, locale=locale)
+    choose(page, "gpt", "induction")
+    example = page.locator(".train-aside .example").inner_text()
+    column = page.locator(".train-recipe")
+    for option, bad, good in [("n_heads", "3", "4"), ("lr", "-1", "0.003"), ("steps", "", "400"), ("min_len", "4000", "8")]:
+        box = column.locator(f"[data-option={option}]")
+        usual = box.input_value()
+        box.fill(bad)
+        problem = column.locator(".control", has=page.locator(f"[data-option={option}]")).locator(".problem")
+        if option == "min_len":
+            problem = column.locator(".control .problem:visible")  # it may lie with the longest
+        expect(problem).to_be_visible()
+        said = problem.inner_text()
+        assert "Traceback" not in said
+        assert bool(re.search("[\u4e00-\u9fff]", said)) == (locale == "zh-CN")
+        assert page.locator(".train-aside .example").inner_text() == example
+        expect(page.locator(".train-foot .train-go")).to_have_attribute("aria-disabled", "true")
+        page.locator(".train-foot .train-go").click(force=True)
+        assert shown(page, "s.shown.jobs.length") == 0
+        box.fill(usual)
+        expect(problem).to_be_hidden()
+    expect(page.locator(".train-foot .train-go")).to_have_attribute("aria-disabled", "false")
+
+
+def test_own_file_is_read_shown_and_trained_on(new_page):
+    page = open_train(new_page)
+    drop, problem = page.locator("#train-file"), page.locator(".train-aside .drop + .problem")
+    rows = [f"{'sunny warm bright' if i % 2 else 'rainy cold dark'} day {i},{'good' if i % 2 else 'bad'}" for i in range(60)]
+    broken = "\n".join(["text,label", *rows[:20], "one,too,many"])
+    drop.set_input_files({"name": "weather.csv", "mimeType": "text/csv", "buffer": broken.encode()})
+    expect(problem).to_contain_text("line 22")
+    drop.set_input_files({"name": "odd.txt", "mimeType": "text/plain", "buffer": b"abc\nd\xe9f\n"})
+    expect(problem).to_contain_text("line 2")
+    assert shown(page, "s.state.recipe.task") == "parity"
+    drop.set_input_files({"name": "weather.csv", "mimeType": "text/csv", "buffer": "\n".join(["text,label", *rows]).encode()})
+    report = page.locator(".file-report")
+    expect(report).to_contain_text("weather.csv")
+    expect(report).to_contain_text("60")
+    expect(report).to_contain_text("bad, good")
+    expect(report.locator("tr").first).to_contain_text("rainy cold dark day 0")
+    wait_until(page, "s.state.recipe.task === 'own labels' && !s.shown.checking")
+    page.locator(".train-recipe [data-option=steps]").fill("30")
+    wait_until(page, "s.shown.check?.steps === 30")
+    press_train(page)
+    until(page, "one.job.status === 'done' && one.history.length === 30")
+
+
+def test_a_recipe_is_what_core_makes_of_it(new_page):
+    page = open_train(new_page)
+    choose(page, "transformer", "copy", "learned", model={"n_heads": 8}, knobs={"n_symbols": 12})
+    made = make_recipe("transformer", "copy", model={"d_model": 64, "n_heads": 8, "n_layers": 1, "d_ff": 64, "norm_placement": "pre", "tie_embeddings": False, "position": "learned"}, knobs={"n_symbols": 12}, training={"lr": 1e-2, "steps": 100, "schedule": "linear"})  # fmt: skip
+    wait_until(page, f"s.shown.check?.key === '{core.run.key_of(made, 0)}'")
+    expect(page.locator(".train-facts")).to_contain_text(f"{count(made):,}")
+    changed = page.locator(".train-recipe .control.changed label")
+    expect(changed).to_have_text(["n_symbols", "n_heads"])
+
+
+def test_arrow_keys_read_the_chart_and_leave_the_timeline_alone(new_page):
+    page = open_train(new_page)
+    choose(page, "lstm", "parity", seed=14, training={"steps": 40})
+    press_train(page)
+    until(page, "one.job.status === 'done' && one.history.length === 40")
+    moment = shown(page, "s.state.moment")
+    page.locator("canvas[data-measure=loss]").focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    loss = focus(page, "one.history.columns.loss[4]")
+    expect(page.locator(".train-chart-loss .tip")).to_have_text(f"step 5\n{loss!r}")
+    page.locator("body").click(position={"x": 700, "y": 70})
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Space")
+    assert shown(page, "s.state.moment") == moment
