@@ -59,7 +59,7 @@ export async function mountTrain(parent) {
     go.setAttribute("aria-disabled", String(Boolean(refusal)));
     go.title = refusal ?? "";
     if (!refusal) problem.hidden = true;
-    facts.textContent = check ? say(known ? "train.facts_known" : "train.facts", { n: check.parameters, steps: check.steps }) : refusal ? say("train.not_yet") : "";
+    facts.textContent = check ? say(known === "done" ? "train.facts_known" : "train.facts", { n: check.parameters, steps: check.steps }) : refusal ? say("train.not_yet") : "";
   };
   const look = () => {
     const sight = focused()?.sight ?? null;

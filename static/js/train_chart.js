@@ -57,7 +57,7 @@ export class TrainChart {
   scene() {
     const { runs, last, scale, lines = [], moments = [] } = this.data, { height, measure, title, format, logY } = this.options;
     const named = height >= SMALL && runs.length > 1;
-    const room = named ? Math.min(150, Math.max(...runs.map(({ label }) => widthOf(label)))) + 8 : 0;
+    const room = named ? Math.min(130, Math.max(...runs.map(({ label }) => widthOf(label)))) + 8 : 0;
     const [low, high, log] = this.options.range ? [...this.options.range, false] : extent(runs, measure, logY);
     const foot = height - BOTTOM, inner = this.width - LEFT - RIGHT - room;
     const px = scale === "log" ? (step) => LEFT + (inner * Math.log1p(step)) / Math.log1p(last) : (step) => LEFT + (inner * step) / last;
@@ -75,7 +75,7 @@ export class TrainChart {
       if (height >= SMALL) marks.push({ text, x: LEFT + inner - 4, y: py(value) + (value > 0.9 ? 15 : -5), anchor: "end", fill: mute, size: 12, halo: card });
     }
     for (const run of runs) marks.push(...this.curve(run));
-    marks.push(...this.momentMarks(moments, foot, inner));
+    marks.push(...this.momentMarks(moments, foot, inner, lines));
     if (named) marks.push(...this.names(runs));
     const called = log ? say("train.log_axis", { name: title }) : title;
     marks.push({ text: say("train.steps_axis"), x: LEFT + inner, y: 14, anchor: "end", fill: mute, size: 12 });
@@ -112,7 +112,8 @@ export class TrainChart {
   }
 
   // diamonds at the foot for all; words where there is room for them
-  momentMarks(moments, foot, inner) {
+  momentMarks(moments, foot, inner, lines) {
+    const low = lines.map(({ value }) => this.place.py(value)).filter((y) => foot - y < 60), base = low.length ? Math.min(...low) - 20 : foot - 10;
     const { px } = this.place, amber = tint("--iv-amber"), marks = [], rows = [[], [], []], tall = this.options.height >= SMALL;
     for (const { step, text } of moments) {
       const at = px(step);
@@ -123,7 +124,7 @@ export class TrainChart {
       const row = from < LEFT ? -1 : rows.findIndex((taken) => taken.every(([a, b]) => from > b || from + wide < a));
       if (row < 0) continue;
       rows[row].push([from, from + wide]);
-      marks.push({ text, x: from < at ? at - 6 : at + 6, y: foot - 10 - 16 * row, anchor: from < at ? "end" : "start", fill: amber, size: 12.5, halo: tint("--iv-card") });
+      marks.push({ text, x: from < at ? at - 6 : at + 6, y: base - 16 * row, anchor: from < at ? "end" : "start", fill: amber, size: 12.5, halo: tint("--iv-card") });
     }
     return marks;
   }

@@ -8,7 +8,8 @@ import { pngOf } from "./svg_files.js";
 import { TrainChart } from "./train_chart.js";
 import { captionOf } from "./train_caption.js";
 import { COLUMNS } from "./train_history.js";
-import { find, moving, shortNames, visible } from "./train_jobs.js";
+import { find, moving, visible } from "./train_jobs.js";
+import { shortNames } from "./train_names.js";
 import { FONT, svgParts } from "./train_scene.js";
 import { format, inLanguage, say } from "./words.js";
 

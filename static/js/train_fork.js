@@ -19,7 +19,7 @@ export class ForkPanel {
     const training = make("div"), rest = make("div");
     this.training = new Controls(training, quiet);
     this.model = new Controls(rest, quiet);
-    this.element = make("form", { class: "card train-fork", hidden: true, onsubmit: (event) => { event.preventDefault(); this.begin(); }, onkeydown: (event) => event.key === "Escape" && this.close() },
+    this.element = make("form", { class: "card train-fork", hidden: true, novalidate: true, onsubmit: (event) => { event.preventDefault(); this.begin(); }, onkeydown: (event) => event.key === "Escape" && this.close() },
       this.title, make("p", {}, say("train.fork_help")),
       make("div", { class: "fork-row" }, make("label", { for: "fork-step" }, say("train.fork_from")), this.step, make("label", { for: "fork-seed" }, "seed"), this.seed),
       training, make("details", { class: "train-more" }, make("summary", {}, say("train.fork_model")), rest), this.problem,

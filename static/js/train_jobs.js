@@ -6,12 +6,13 @@ import { History } from "./train_history.js";
 import { asRun, forgetKey, knownJobs, rememberKey } from "./train_keys.js";
 import { chooseRun } from "./session.js";
 import { set, show, shown, state } from "./store.js";
-import { inLanguage } from "./words.js";
 
 export const COLOURS = 6;
 const PAGE = crypto.randomUUID?.() ?? String(Math.random());
 const MOVING = ["queued", "running", "paused"];
-let source = null, streamed = "";
+const LINGER_MS = 3000;
+const [AGAIN_MS, FRAME_MS] = [2500, 40];
+let source = null, streamed = [], closing = null;
 
 export const find = (key) => shown.jobs.find((one) => one.key === key) ?? null;
 export const focused = () => find(state.trained);
@@ -46,6 +47,7 @@ function begun(job) {
   rememberKey(job.key);
   const one = take(job);
   one.visible = true;
+  one.again = job.status === "done" && !one.history.length && !window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   set({ trained: job.key });
   tell();
   return one;
@@ -94,15 +96,29 @@ const tell = () => {
 
 // One stream for all that moves or is still to be drawn; none when nothing does, or nobody sees the page.
 function follow() {
-  const wanted = document.hidden ? [] : shown.jobs.filter((one) => moving(one) || (one.visible && !one.history.length && one.job.index > 0));
-  const keys = wanted.map(({ key }) => key).sort().join(",");
-  if (keys === streamed) return;
+  const keys = wanted();
+  clearTimeout(closing);
+  if (keys.join() === streamed.join()) return;
+  const fewer = !document.hidden && keys.every((key) => streamed.includes(key)); // the last words of a run come after its last step
+  if (fewer) closing = setTimeout(listen, LINGER_MS);
+  else listen();
+}
+
+function wanted() {
+  if (document.hidden) return [];
+  const ones = shown.jobs.filter((one) => moving(one) || (one.visible && !one.history.length && one.job.index > 0));
+  return ones.map(({ key }) => key).sort();
+}
+
+function listen() {
   source?.close();
-  streamed = keys;
-  source = keys ? new EventSource(`api/train/stream?keys=${keys}`) : null;
+  streamed = wanted();
+  source = streamed.length ? new EventSource(`api/train/stream?keys=${streamed}`) : null;
   if (!source) return;
   hear("steps", ({ key, from, rows }) => {
-    find(key)?.history.take(from, rows);
+    const one = find(key);
+    if (one?.again) showAgain(one, rows);
+    else one?.history.take(from, rows);
     show({ curves: key });
     follow();
   });
@@ -123,24 +139,18 @@ function follow() {
   hear("gone", ({ key }) => find(key) && remove(key));
 }
 
+// A run that was trained before is drawn as it went, faster: whoever pressed the button sees it learn.
+function showAgain(one, rows) {
+  one.again = false;
+  const each = Math.ceil(rows.length / (AGAIN_MS / FRAME_MS));
+  let from = 0;
+  const timer = setInterval(() => {
+    for (const row of rows.slice(from, (from += each))) one.history.push(row);
+    show({ curves: one.key });
+    if (from >= rows.length) clearInterval(timer);
+  }, FRAME_MS);
+}
+
 function hear(kind, listener) {
   source.addEventListener(kind, ({ data }) => listener(JSON.parse(data)));
 }
-
-// What tells runs apart from each other, in few words: family, task, seed, and the options in which they differ.
-export function shortNames(runs) {
-  const facts = runs.map(({ job }) => flat(job));
-  const names = [...new Set(facts.flatMap(Object.keys))].filter((name) => new Set(facts.map((one) => JSON.stringify(one[name]))).size > 1);
-  const follows = ["vocab_size", "max_len", "n_labels", "head", "digest", "ending", "parent", "exact"];
-  return runs.map(({ job }, i) => {
-    const own = names.filter((name) => !follows.includes(name)).slice(0, 3).map((name) => (["family", "task"].includes(name) ? facts[i][name] : `${name} ${written(facts[i][name])}`));
-    return own.join(" · ") || inLanguage(job.title);
-  });
-}
-
-function flat({ family, task, seed, recipe }) {
-  const { name, file, ...knobs } = recipe.task, { family: _, ...model } = recipe.model;
-  return { family, task, seed, ...recipe.origin, ...knobs, ...model, ...recipe.training, ...file };
-}
-
-const written = (value) => (value == null ? "–" : typeof value === "number" ? String(Number(value.toPrecision(3))) : String(value));

@@ -2,7 +2,8 @@
 
 import { make } from "./dom.js";
 import { set, shown, state } from "./store.js";
-import { moving, remove, setVisible, shortNames } from "./train_jobs.js";
+import { moving, remove, setVisible } from "./train_jobs.js";
+import { shortNames } from "./train_names.js";
 import { inLanguage, say } from "./words.js";
 
 export class RunList {

@@ -22,7 +22,7 @@ export class Thumbnails {
 
   draw(sight) {
     this.sight = sight;
-    const pictures = sight ? [...sight.heads.map(headPicture), ...sight.gates.map(gatePicture)] : [];
+    const pictures = sight ? [...sight.heads.map(headPicture), ...sight.gates.map((gate) => gatePicture(gate, new Set(sight.gates.map(({ name }) => name)).size > 1))] : [];
     this.figure.element.hidden = !pictures.length;
     const names = pictures.map(({ id }) => id);
     if (names.join() !== [...this.shown.keys()].join()) {
@@ -120,13 +120,16 @@ function headName(name, layer, head) {
   return `${where} ${layer}.${head}`.trim();
 }
 
+// layers.0.bwd → 0 ←
+const layerName = (name) => name.replace("layers.", "").replace(".fwd", "").replace(".bwd", " ←");
+
 // units are rows, time goes to the right
-function gatePicture({ name, point, time, units, low, high, tokens, bytes }) {
+function gatePicture({ name, point, time, units, low, high, tokens, bytes }, several) {
   const data = bytesOf(bytes), value = (i, j) => low + (data[j * units + i] / 255) * (high - low);
   let mean = 0;
   for (const byte of data) mean += (low + (byte / 255) * (high - low)) / data.length;
   return {
-    id: `${name} ${point}`, name: `${pointName(point)} ${name.replace("layers.", "").replace(".fwd", "").replace(".bwd", " ←")}`, rows: units, columns: time, value, mean,
+    id: `${name} ${point}`, name: several ? `${pointName(point)} · ${layerName(name)}` : pointName(point), rows: units, columns: time, value, mean,
     signed: SIGNED.includes(point) || low < 0, limit: Math.max(1e-6, Math.abs(low), Math.abs(high)),
     place: (i, j) => say("train.unit_at", { unit: i, token: tokens[j] ?? j }), words: say("train.mean_value", { mean: Number(mean.toFixed(3)) }),
   };
