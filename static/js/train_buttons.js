@@ -85,7 +85,7 @@ export class Transport {
     }
     this.look.setAttribute("aria-disabled", String(job.stored === null));
     this.look.title = job.stored === null ? say("train.nothing_stored") : say("train.look_hint", { step: job.stored });
-    if (job.problem) this.say(inLanguage(job.problem));
+    if (job.problem && !job.noticed.length) this.say(inLanguage(job.problem));
   }
 }
 

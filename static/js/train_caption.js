@@ -1,6 +1,6 @@
 // What the curves of a run say, in a sentence or two: read off its steps.
 
-import { inLanguage, say } from "./words.js";
+import { inLanguage, language, say } from "./words.js";
 
 const LASTLY = 20; // steps that are averaged for "now"
 
@@ -18,7 +18,7 @@ export function captionOf({ job, history, moments }) {
   if (["done", "stopped"].includes(job.status) && job.accuracy != null) said.push(say("train.caption_held_out", { share: job.accuracy }));
   const latest = moments.at(-1);
   if (latest && latest !== solved) said.push(say("train.caption_moment", { step: latest.step, what: inLanguage(latest.text) }));
-  return [...said, repeatWords(history)].filter(Boolean).join(" ");
+  return [...said, repeatWords(history)].filter(Boolean).join(language === "zh" ? "" : " ");
 }
 
 function repeatWords(history) {

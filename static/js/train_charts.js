@@ -69,6 +69,9 @@ export class Charts {
     const last = Math.max(2, ...drawn.map(({ job }) => job.steps));
     const moments = (lead?.moments ?? []).map(({ step, text }) => ({ step, text: inLanguage(text) }));
     const lines = lead ? [{ value: lead.job.chance, text: say("train.chance", { share: lead.job.chance }) }, { value: lead.job.goal, text: say("train.goal", { share: lead.job.goal }) }] : [];
+    const timed = drawn.some(({ history }) => history.columns.tokens_per_s.some((value) => value !== null)); // not of a run that was stored
+    this.charts.at(-1).box.parentElement.hidden = !timed;
+    this.grid.classList.toggle("untimed", !timed);
     for (const chart of this.charts) {
       const only = chart.options.measure === "accuracy" ? lines.filter(({ value }) => value != null) : [];
       chart.set({ runs, scale: state.trainScale, last, lines: only, moments, cursor: this.cursor, hovered: this.hovered, pinned: this.pinned });
@@ -96,7 +99,7 @@ export class Charts {
     const box = this.grid.getBoundingClientRect(), root = make("svg", {
       xmlns: "http://www.w3.org/2000/svg", width: box.width, height: box.height, viewBox: `0 0 ${box.width} ${box.height}`, "font-family": FONT,
     }, make("rect", { width: box.width, height: box.height, fill: tint("--iv-card") }));
-    for (const chart of this.charts) {
+    for (const chart of this.charts.filter(({ canvas }) => canvas.clientWidth)) {
       const at = chart.canvas.getBoundingClientRect();
       root.append(make("g", { transform: `translate(${at.left - box.left} ${at.top - box.top})` }, ...svgParts(chart.scene())));
     }

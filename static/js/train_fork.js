@@ -3,11 +3,10 @@
 import { Refusal } from "./api.js";
 import { Controls } from "./controls.js";
 import { make } from "./dom.js";
-import { shown, state } from "./store.js";
+import { shown } from "./store.js";
 import { focused, fork } from "./train_jobs.js";
+import { DRAWN } from "./train_options.js";
 import { inLanguage, say } from "./words.js";
-
-const DRAWN = ["int", "float", "bool", "choice"];
 
 export class ForkPanel {
   constructor(parent) {

@@ -9,6 +9,7 @@ export class History {
     this.ghost = null; // {columns, smooth} from before a rewind
     this.columns = Object.fromEntries(COLUMNS.map((name) => [name, []]));
     this.smooth = Object.fromEntries(SMOOTHED.map((name) => [name, []]));
+    this.measure();
   }
 
   get length() {
@@ -23,7 +24,7 @@ export class History {
   // Without rows it is a rewind: what there was stays to be compared with, unless a longer ghost is there already.
   take(after, rows) {
     if (!rows.length && after < this.last && this.length > (this.ghost?.columns.step.length ?? 0)) {
-      this.ghost = { columns: this.columns, smooth: this.smooth };
+      this.ghost = { columns: this.columns, smooth: this.smooth, extents: this.extents };
     }
     if (after < this.last) this.cut(this.columns.step.filter((step) => step <= after).length);
     for (const row of rows) this.push(row);
@@ -33,6 +34,22 @@ export class History {
     for (const part of ["columns", "smooth"]) {
       this[part] = Object.fromEntries(Object.entries(this[part]).map(([name, values]) => [name, values.slice(0, count)]));
     }
+    this.measure();
+  }
+
+  // of what is drawn: its least and its most
+  measure() {
+    this.extents = Object.fromEntries(COLUMNS.map((name) => [name, { low: Infinity, high: -Infinity }]));
+    for (let i = 0; i < this.length; i++) this.widen(i);
+  }
+
+  widen(i) {
+    for (const name of COLUMNS) {
+      const value = (this.smooth[name] ?? this.columns[name])[i], extent = this.extents[name];
+      if (value == null) continue;
+      extent.low = Math.min(extent.low, value);
+      extent.high = Math.max(extent.high, value);
+    }
   }
 
   push(row) {
@@ -41,6 +58,7 @@ export class History {
       const value = row[COLUMNS.indexOf(name)], before = this.smooth[name].at(-1);
       this.smooth[name].push(before == null || value == null ? value ?? before ?? null : before + smoothing(this.length) * (value - before));
     }
+    this.widen(this.length - 1);
   }
 
   // How many losses were repeated after a rewind, and the first step whose loss is another one.

@@ -1,5 +1,6 @@
 // What tells runs apart, in few words: family and task, where they differ; among those alike, seed and options.
 
+import { shown } from "./store.js";
 import { inLanguage } from "./words.js";
 
 const FOLLOWS = ["vocab_size", "max_len", "n_labels", "head", "digest", "ending", "parent", "exact"]; // from other choices
@@ -7,7 +8,7 @@ const MOST = 2; // options that are named
 
 export function shortNames(runs) {
   const facts = runs.map(({ job }) => flat(job));
-  const apart = differing(facts, ["family", "task"]).map((name) => facts.map((one) => one[name]));
+  const apart = differing(facts, ["family", "task"]).map((name) => facts.map((one) => titled(name, one[name])));
   const kinds = facts.map((_, i) => apart.map((values) => values[i]).join(" · "));
   return runs.map(({ job }, i) => {
     const alike = facts.filter((_, j) => kinds[j] === kinds[i]), options = Object.keys(facts[i]).filter((name) => !FOLLOWS.includes(name));
@@ -15,6 +16,11 @@ export function shortNames(runs) {
     return [kinds[i], ...own].filter(Boolean).join(" · ") || inLanguage(job.title);
   });
 }
+
+const titled = (kind, name) => {
+  const found = shown.menu[{ family: "families", task: "tasks" }[kind]].find((one) => one.name === name); // a task from a file is not on the menu
+  return found ? inLanguage(found.title) : name;
+};
 
 const differing = (facts, names) => names.filter((name) => new Set(facts.map((one) => JSON.stringify(one[name]))).size > 1);
 
