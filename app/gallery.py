@@ -18,12 +18,9 @@ from app.jobs import is_key, office
 from app.shipped import Opened
 from app.training_words import run_lead, run_title
 from core import InputError
-<<<<<<< HEAD
 from core.decoding import writes
-=======
 from core.jobs.seen import outcome_of
 from core.moments import Moment, find_moments
->>>>>>> 248bc6e (Trained runs open by their key in every tab, also while they are trained)
 from core.options import Text
 from core.store import StoreError
 from core.training.history import Snapshot

@@ -77,14 +77,8 @@ def head_moments(run: Run, known: tuple[list[int], History] | None = None) -> li
             for role, shares in roles.items():  # (snapshot, head)
                 index = begins((shares[:, head] >= CLEAR).tolist())
                 if index:  # not when it is so from the start
-<<<<<<< HEAD
                     place = f"{name.removesuffix('.weights')}.{head}"
-                    found.append(Moment(run.snapshots[index].step, becomes(place, role), place))
-=======
-                    where = f"{_short(name)}.{head}"
-                    text = Text(f"head {where} becomes {ROLES[role].en}", f"头 {where} 成为{ROLES[role].zh}")
-                    found.append(Moment(steps[index], text, f"{name.removesuffix('.weights')}.{head}"))
->>>>>>> 248bc6e (Trained runs open by their key in every tab, also while they are trained)
+                    found.append(Moment(steps[index], becomes(place, role), place))
     return found
 
 
