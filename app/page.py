@@ -13,7 +13,7 @@ def build_page(i18n: gr.I18n) -> gr.Blocks:
     with gr.Blocks(title="InnerView", fill_width=True) as page:
         View("header")
         View("sidebar")
-TABS = ("attention")
+        with gr.Tabs(elem_id="tabs", selected="attention"):
             for name in TABS:
                 with gr.Tab(i18n(f"tab_{name}"), id=name, elem_id=f"tab-{name}"):
                     View(name)

@@ -19,7 +19,8 @@ SIZES = [(1440, 900), (1920, 1080), (390, 844)]
 
 
 @pytest.mark.parametrize(
-    ("size", "theme", "locale"), [(SIZES[0], "light", "en-US"), (SIZES[1], "dark", "zh-CN"), (SIZES[2], "light", "zh-CN")]
+    ("size", "theme", "locale"),
+    [(SIZES[0], "light", "en-US"), (SIZES[1], "dark", "zh-CN"), (SIZES[2], "light", "zh-CN")],
 )
 def test_first_look_has_a_worked_example_and_one_button(new_page, size, theme, locale):
     page = open_train(new_page, size, theme, locale)
@@ -141,7 +142,7 @@ def test_bad_options_are_answered_beside_their_control_and_nothing_else_changes(
     choose(page, "gpt", "induction")
     example = page.locator(".train-aside .example").inner_text()
     column = page.locator(".train-recipe")
-    for option, bad, good in [("n_heads", "3", "4"), ("lr", "-1", "0.003"), ("steps", "", "400"), ("min_len", "4000", "8")]:
+    for option, bad in [("n_heads", "3"), ("lr", "-1"), ("steps", ""), ("min_len", "4000")]:
         box = column.locator(f"[data-option={option}]")
         usual = box.input_value()
         box.fill(bad)
@@ -164,14 +165,19 @@ def test_bad_options_are_answered_beside_their_control_and_nothing_else_changes(
 def test_own_file_is_read_shown_and_trained_on(new_page):
     page = open_train(new_page)
     drop, problem = page.locator("#train-file"), page.locator(".train-aside .drop + .problem")
-    rows = [f"{'sunny warm bright' if i % 2 else 'rainy cold dark'} day {i},{'good' if i % 2 else 'bad'}" for i in range(60)]
+    rows = [
+        f"{'sunny warm bright' if i % 2 else 'rainy cold dark'} day {i},{'good' if i % 2 else 'bad'}"
+        for i in range(60)
+    ]
     broken = "\n".join(["text,label", *rows[:20], "one,too,many"])
     drop.set_input_files({"name": "weather.csv", "mimeType": "text/csv", "buffer": broken.encode()})
     expect(problem).to_contain_text("line 22")
     drop.set_input_files({"name": "odd.txt", "mimeType": "text/plain", "buffer": b"abc\nd\xe9f\n"})
     expect(problem).to_contain_text("line 2")
     assert shown(page, "s.state.recipe.task") == "parity"
-    drop.set_input_files({"name": "weather.csv", "mimeType": "text/csv", "buffer": "\n".join(["text,label", *rows]).encode()})
+    drop.set_input_files(
+        {"name": "weather.csv", "mimeType": "text/csv", "buffer": "\n".join(["text,label", *rows]).encode()}
+    )
     report = page.locator(".file-report")
     expect(report).to_contain_text("weather.csv")
     expect(report).to_contain_text("60")
