@@ -1,7 +1,8 @@
 """The recurrent cells, each as the equations of one time step, and the layers built from them.
 
 In every `step`, x is W_x x_t + b_x, computed for all steps at once, and `see(name, new, old)` shows a value to whoever
-looks; in a sequence that has ended, a state stays what it was (`old`). `unrolling.py` runs the steps.
+looks; in a sequence that has ended, a state stays what it was (`old`). `unrolling.py` runs the steps; an `own_kernel`
+(`kernels.py`) runs all of them at once.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
+from core.layers.kernels import GruKernel, RnnKernel
 from core.layers.unrolling import RecurrentLayer, State
 from core.tape import Steps
 
@@ -24,6 +26,9 @@ class RnnLayer(RecurrentLayer, nn.RNN):
         (h,) = state
         total = x + F.linear(h, self.weight_hh_l0, self.bias_hh_l0)
         return (see("hidden", total.tanh() if self.nonlinearity == "tanh" else total.relu(), h),)
+
+    def own_kernel(self, x: Tensor, h: Tensor, sizes: list[int]) -> Tensor:
+        return RnnKernel.apply(x, h, self.weight_hh_l0, self.bias_hh_l0, sizes, self.nonlinearity == "relu")
 
 
 class GruLayer(RecurrentLayer, nn.GRU):
@@ -39,6 +44,9 @@ class GruLayer(RecurrentLayer, nn.GRU):
         z = see("update", (x_z + h_z).sigmoid())
         n = see("candidate", (x_n + r * h_n).tanh())
         return (see("hidden", (1 - z) * n + z * h, h),)
+
+    def own_kernel(self, x: Tensor, h: Tensor, sizes: list[int]) -> Tensor:
+        return GruKernel.apply(x, h, self.weight_hh_l0, self.bias_hh_l0, sizes)
 
 
 class LstmLayer(RecurrentLayer, nn.LSTM):

@@ -1,14 +1,15 @@
 """How a recurrence is run over time: two engines over one set of weights.
 
-*fused* hands the whole padded sequence to torch's kernel. *stepwise* takes one time step after the other, through the
-equations in `recurrent.py`; it runs when somebody looks inside, or always with `engine="stepwise"`. Both give the same
-numbers.
+*fused* hands the whole sequence to a kernel: torch's, or our own (`kernels.py`) where that trains faster.
+*stepwise* takes one time step after the other, through the equations in `recurrent.py`; it runs when somebody looks
+inside, or always with `engine="stepwise"`. Both give the same numbers.
 
 Padding stands at the end of a row. It never updates a state, and outputs there are 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import torch
@@ -17,9 +18,11 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from core.layers.masks import valid_mask
+from core.layers.rows import Rows
 from core.tape import Steps, wanted
 
 State = tuple[Tensor, ...]  # (hidden,) or, for the LSTM, (hidden, cell); each (batch, unit)
+MANY_STEPS = 12  # from which on our own kernels make up for what they cost to start
 
 
 class RecurrentLayer(nn.RNNBase):
@@ -27,6 +30,7 @@ class RecurrentLayer(nn.RNNBase):
 
     points: ClassVar[tuple[str, ...]]
     n_states: ClassVar[int] = 1
+    own_kernel: Callable[[Tensor, Tensor, list[int]], Tensor] | None = None
 
     def forward(
         self,
@@ -44,9 +48,18 @@ class RecurrentLayer(nn.RNNBase):
         state = state or tuple(x.new_zeros(len(x), self.hidden_size) for _ in range(self.n_states))
         if engine == "stepwise" or wanted(self, *self.points):
             return self.stepwise(x, lengths, state, backward)
+        if self.own_kernel and torch.is_grad_enabled() and x.device.type == "cpu" and x.shape[1] >= MANY_STEPS:
+            return self.by_rows(x, lengths, state, backward)
         if lengths is not None and need_state and self.n_states > 1:
             return self.packed(x, lengths, state, backward)
         return self.fused(x, lengths, state, backward)
+
+    def by_rows(self, x: Tensor, lengths: Tensor | None, state: State, backward: bool) -> tuple[Tensor, State]:
+        """Our own kernel, if there is one, over the valid steps alone."""
+        rows = Rows(*x.shape[:2], lengths, backward)
+        projected = F.linear(rows.gather(x), self.weight_ih_l0, self.bias_ih_l0)  # (row, gates · unit)
+        hidden = self.own_kernel(projected, rows.sort(state[0]), rows.sizes)
+        return rows.spread(hidden), (rows.ends(hidden),)
 
     def fused(self, x: Tensor, lengths: Tensor | None, state: State, backward: bool) -> tuple[Tensor, State]:
         """Run over padding too, then blank it: on a CPU faster than packing."""

@@ -9,6 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 import core
 from core.key_maps import KeyMap, lines
+from core.layers import unrolling
 from core.layers.recurrent import Recurrent
 from core.layers.unrolling import State
 from tests.core.reference.equality import assert_equal, assert_equal_gradients, copy_weights, padded_batch, randomise
@@ -28,7 +29,7 @@ CELLS = {
     "gru": ("gru", nn.GRU, {}),
     "lstm": ("lstm", nn.LSTM, {}),
 }
-each_engine = pytest.mark.parametrize("engine", ["fused", "stepwise"])
+ENGINES = {"own kernels": ("fused", 1), "torch's kernels": ("fused", 1000), "stepwise": ("stepwise", 1)}
 each_cell = pytest.mark.parametrize("cell", CELLS)
 each_size = pytest.mark.parametrize(
     "n_layers, bidirectional, d_in, unit, batch, time",
@@ -40,6 +41,14 @@ each_size = pytest.mark.parametrize(
         (3, True, 2, 3, 4, 6),
     ],
 )
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request, monkeypatch) -> str:
+    """Both engines; the fused one with its own kernels at any length, and never."""
+    name, many_steps = ENGINES[request.param]
+    monkeypatch.setattr(unrolling, "MANY_STEPS", many_steps)
+    return name
 
 
 def pair(
@@ -75,7 +84,6 @@ def as_torch(states: list[State], which: int, directions: int) -> Tensor:
     return stacked.unflatten(-1, (directions, -1)).transpose(1, 2).flatten(0, 1)
 
 
-@each_engine
 @each_cell
 @each_size
 @pytest.mark.parametrize("padded", [True, False], ids=["padded", "full"])
@@ -91,9 +99,13 @@ def test_outputs_states_and_gradients(engine, cell, n_layers, bidirectional, d_i
     n_states = 2 if cell == "lstm" else 1
     states = their_first = None
     if start == "given":  # forwards only: reading backwards starts from zero
-        states = [tuple(torch.randn(batch, unit, generator=random) for _ in range(n_states)) for _ in range(n_layers)]
+        states = [
+            tuple(torch.randn(batch, unit, generator=random).requires_grad_() for _ in range(n_states))
+            for _ in range(n_layers)
+        ]
         zeros = [torch.zeros(batch, unit)] * (directions - 1)
-        their_first = tuple(torch.stack([s for layer in states for s in (layer[n], *zeros)]) for n in range(n_states))
+        theirs_of = [torch.stack([s for layer in states for s in (layer[n], *zeros)]) for n in range(n_states)]
+        their_first = tuple(first.detach().requires_grad_() for first in theirs_of)
 
     our_out, our_last = ours.run(our_x, lengths, states, need_state=True)
     their_out, their_last = run_torch(theirs, their_x, lengths, their_first)
@@ -108,9 +120,12 @@ def test_outputs_states_and_gradients(engine, cell, n_layers, bidirectional, d_i
         loss.backward()
     assert_equal(our_x.grad, their_x.grad, WITHIN, "gradient of the input")
     assert_equal_gradients(ours, theirs, TORCH_RECURRENT, WITHIN)
+    if start == "given":
+        for n, first in enumerate(their_first):
+            ours_of = torch.stack([layer[n].grad for layer in states])
+            assert_equal(ours_of, first.grad[::directions], WITHIN, "gradient of the first states")
 
 
-@each_engine
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_hidden_states_without_asking_for_the_cell(engine, bidirectional):
     ours, theirs = pair("lstm", 4, 5, 2, bidirectional, engine)
@@ -120,7 +135,6 @@ def test_hidden_states_without_asking_for_the_cell(engine, bidirectional):
     assert_equal(as_torch(our_last, 0, 2 if bidirectional else 1), their_last[0], WITHIN, "last hidden")
 
 
-@each_engine
 @each_cell
 @pytest.mark.parametrize("n_layers, bidirectional", [(1, False), (2, True), (3, True)])
 def test_whole_model(engine, cell, n_layers, bidirectional):
