@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from core.models import takes_two
+from core.layers.heads import NoHead
 from core.tape import Editing, _watching, capture
 
 Origin = tuple[str, int | None]  # a node, and which time step of it
@@ -190,7 +191,7 @@ def _one_step_apart(pairs: set[tuple[int | None, int | None]]) -> bool:
 
 
 def _is_leaf(module: nn.Module) -> bool:
-    return not isinstance(module, nn.Dropout) and next(module.children(), None) is None
+    return not isinstance(module, nn.Dropout | NoHead) and next(module.children(), None) is None
 
 
 def tensors(value: Any) -> Iterator[Tensor]:

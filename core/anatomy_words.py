@@ -58,7 +58,7 @@ MODULES: dict[str, Words] = {
     "Alignment": _words("score = query · key", "Which source steps matter now?", "此刻源序列的哪些步重要？"),
     "GeneralAlignment": _words("score = query · W key", "Which source steps matter now?", "此刻源序列的哪些步重要？"),
     "AdditiveAlignment": _words("score = v · tanh(W_q query + W_k key)", "Which source steps matter now?", "此刻源序列的哪些步重要？"),
-    "MaskedTokenHead": _words("W norm(gelu(W_d x)) + b", "A score for every token of the vocabulary, in every place.", "在每个位置为词表中每个词元打分。"),
+    "MaskedTokenHead": _words("W norm(f(W_d x)) + b", "A score for every token of the vocabulary, in every place.", "在每个位置为词表中每个词元打分。"),
     "CrfHead": _words("score(y) = start + Σ emission + Σ transition + end", "Tags are chosen together, as the best path.", "标签一起选择，取最优路径。"),
     "Crf": _words("score(y) = start + Σ emission + Σ transition + end", "What it costs to go from one tag to the next; acts in the loss and in the answer.", "从一个标签转到下一个的代价；作用于损失与解码。"),
     "GlobalPointer": _words("score(i, j) = q_i · k_j / √d", "Scores every span by its start and its end.", "按起点和终点为每个片段打分。"),
@@ -69,7 +69,7 @@ POINTS: dict[tuple[str, str], Words] = {
     ("", "segment"): _words("S[segment]", "Which sentence a token belongs to.", "词元属于哪个句段。", STREAM),
     ("", "position"): _words("P[position]", "Where a token stands, added to what it is.", "词元的位置，加到其内容上。", STREAM),
     ("", "logits"): _words("", "The answer: a score for everything it could be.", "回答：对每种可能的打分。"),
-    ("", "pooled"): _words("tanh(W x_{[CLS]} + b)", "One vector for the whole sequence.", "整个序列的一个向量。", "batch d_model"),
+    ("", "pooled"): _words("f(W x_{[CLS]} + b)", "One vector for the whole sequence; in BERT f is tanh.", "整个序列的一个向量；BERT 中 f 为 tanh。", "batch d_model"),
     ("", "next_sentence"): _words("W pooled + b", "Does the second sentence follow the first?", "第二句是否接着第一句？", "batch class"),
     ("Block", "resid_in"): _words("x", "The residual stream as it enters the block.", "进入本块的残差流。", STREAM),
     ("Block", "resid_mid"): _words("x + attention", "The stream after attention was added.", "加上注意力之后的残差流。", STREAM),
@@ -112,7 +112,7 @@ INPUTS: dict[str, Words] = {
     "segments": _words("", "Which sentence each token belongs to.", "每个词元属于哪个句段。", "batch time"),
 }
 # fmt: on
-LOGITS = {"classifier": "batch label", "pointer": "batch type start end", "qa": "batch end time"}
+LOGITS = {"classifier": "batch label", "pointer": "batch type start end", "qa": "batch end time", "none": "batch time d_model"}
 
 
 def described(module: nn.Module) -> Words | None:

@@ -11,11 +11,15 @@ from typing import Any
 from core.options import Option, Text
 
 
-def option(source: str | Option, default: Any, only: tuple[str, ...] = ()) -> Any:
-    """A dataclass field for an option of the catalogue, with a family's default and, if fewer, its choices."""
+def option(source: str | Option, default: Any, only: tuple[str, ...] = (), *, later: bool = False) -> Any:
+    """A dataclass field for an option of the catalogue, with a family's default and, if fewer, its choices.
+
+    One that came `later` than stored runs is told only where it is not at its default (`Options.told`).
+    """
     known = CATALOGUE[source] if isinstance(source, str) else source
     choices = {name: known.choices[name] for name in only} if only else known.choices
-    return field(default=default, metadata={"option": replace(known, default=default, choices=choices)})
+    known = replace(known, default=default, choices=choices)
+    return field(default=default, metadata={"option": known, "later": later})
 
 
 def integer(name: str, low: int, high: int, en: str, zh: str, optional: bool = False) -> Option:
@@ -26,8 +30,8 @@ def number(name: str, low: float, high: float, en: str, zh: str) -> Option:
     return Option(name=name, kind=float, low=low, high=high, help=Text(en, zh))
 
 
-def switch(name: str, en: str, zh: str) -> Option:
-    return Option(name=name, kind=bool, help=Text(en, zh))
+def switch(name: str, en: str, zh: str, optional: bool = False) -> Option:
+    return Option(name=name, kind=bool, help=Text(en, zh), optional=optional)
 
 
 def choice(name: str, en: str, zh: str, choices: dict[str, tuple[str, str]]) -> Option:
@@ -53,6 +57,7 @@ _OPTIONS = [
     integer("n_buckets", 2, 4_096, "T5 positions: how many classes of distance are told apart.", "T5 位置：区分多少类距离。"),
     integer("max_distance", 2, 65_536, "T5 positions: from here on all distances are the same.", "T5 位置：超过此值的距离视为相同。"),
     integer("n_segments", 0, 16, "How many kinds of segment (sentence A, sentence B) have an embedding.", "句段（句子 A、句子 B）嵌入的种类数。"),
+    integer("position_offset", 0, 64, "Learned positions: rows of the table before the first position (RoBERTa: 2).", "可学习位置：第一个位置之前的行数（RoBERTa：2）。"),
     integer("n_conditions", 1, 10_000, "Conditional norm: how many conditions can be chosen.", "条件归一化：可选条件的个数。"),
     integer("n_labels", 1, 100_000, "How many classes, tags or span types the head tells apart.", "输出头区分的类别、标签或片段类型数。"),
     integer("downsample", 1, 64, "Cross-attention sees the encoder's output pooled by this factor.", "交叉注意力看到的编码器输出按此倍数池化。"),
@@ -63,6 +68,9 @@ _OPTIONS = [
     switch("causal", "Hide the future. Off, a language model can cheat.", "遮住未来。关闭后语言模型可以作弊。"),
     switch("bias", "Linear layers add a bias.", "线性层带偏置。"),
     switch("tie_embeddings", "Input and output share one embedding table.", "输入与输出共用一个嵌入表。"),
+    switch("scale_output", "Divide by √d_model before the output table; automatic: if it is the input's.", "输出表之前除以 √d_model；自动：与输入共用时才除。", optional=True),
+    switch("next_sentence", "Beside the masked tokens, judge whether two sentences follow; automatic: if there is a pooler.", "除被遮住的词元外，还判断两句是否相邻；自动：有池化层时。", optional=True),
+    switch("classifier_bias", "The classifier adds a bias.", "分类器带偏置。"),
     switch("cross_position", "Relative positions also act between decoder and encoder.", "相对位置也作用于解码器与编码器之间。"),
     switch("checkpointing", "Recompute activations in the backward pass: less memory, more time.", "反向传播时重算激活：省内存，费时间。"),
     choice("position", "How the model knows where a token stands.", "模型如何知道词元的位置。", {
@@ -92,6 +100,20 @@ _OPTIONS = [
         "geglu": ("GELU of one projection gates another", "以 GELU 门控的双投影"),
         "geglu-tanh": ("GEGLU with the tanh approximation", "用 tanh 近似的 GEGLU"),
     }),
+    choice("head_activation", "The non-linearity inside the head for masked tokens.", "遮词输出头内部的非线性函数。", {
+        "relu": ("max(0, x)", "max(0, x)"),
+        "gelu": ("x · Φ(x)", "x · Φ(x)"),
+        "gelu-tanh": ("GELU by its tanh approximation", "用 tanh 近似的 GELU"),
+        "silu": ("x · σ(x)", "x · σ(x)"),
+    }),
+    choice("pooler", "How the first token's vector becomes one for the whole sequence.", "如何由首个词元的向量得到整个序列的向量。", {
+        "tanh": ("tanh of a projection, as in BERT", "投影后取 tanh，即 BERT 的做法"),
+        "relu": ("ReLU of a projection, as in DistilBERT's classifier", "投影后取 ReLU，即 DistilBERT 分类器的做法"),
+        "gelu": ("GELU of a projection, as in RoFormer's classifier", "投影后取 GELU，即 RoFormer 分类器的做法"),
+        "gelu-tanh": ("GELU by its tanh approximation", "用 tanh 近似的 GELU"),
+        "silu": ("SiLU of a projection", "投影后取 SiLU"),
+        "none": ("not at all", "不做"),
+    }),
     choice("attention", "Which tokens a token may look at.", "一个词元可以看到哪些词元。", {
         "full": ("all of them", "全部"),
         "local": ("those within the window: cost grows linearly", "窗口之内的：开销线性增长"),
@@ -113,6 +135,7 @@ _OPTIONS = [
         "crf": ("one label per token, the best path as a whole", "每个词元一个标签，取整体最优路径"),
         "pointer": ("spans by start and end, nested ones too", "由起止确定的片段，可嵌套"),
         "qa": ("the start and the end of an answer", "答案的起点和终点"),
+        "none": ("nothing: the hidden states themselves are given out", "不预测：直接给出隐藏状态"),
     }),
 ]
 CATALOGUE: dict[str, Option] = {option.name: option for option in _OPTIONS}

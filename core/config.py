@@ -8,7 +8,7 @@ from typing import ClassVar
 from core.catalogue import RNN_ACTIVATION, SEQ2SEQ_ATTENTION, option
 from core.options import ConfigError, Options, Text
 
-ENCODER_HEADS = ("mlm", "classifier", "tagger", "crf", "pointer", "qa")
+ENCODER_HEADS = ("mlm", "classifier", "tagger", "crf", "pointer", "qa", "none")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +181,29 @@ class BertConfig(TransformerConfig):
     n_segments: int = option("n_segments", 2)
     head: str = option("head", "mlm", only=ENCODER_HEADS)
     n_labels: int = option("n_labels", 2)
+    pooler: str = option("pooler", "tanh", later=True)
+    next_sentence: bool | None = option("next_sentence", None, later=True)
+    head_activation: str = option("head_activation", "gelu", later=True)
+    position_offset: int = option("position_offset", 0, later=True)
+
+    @property
+    def judges_sentences(self) -> bool:
+        return self.head == "mlm" and (self.pooler != "none" if self.next_sentence is None else self.next_sentence)
+
+    def check(self) -> None:
+        super().check()
+        if self.pooler == "none" and self.head == "classifier":
+            raise ConfigError(
+                "pooler", "none",
+                Text("a classifier reads the one vector that the pooler makes.", "分类器读取池化层给出的那一个向量。"),
+                Text("Use pooler = 'tanh', or head = 'tagger'.", "请用 pooler = 'tanh'，或 head = 'tagger'。"),
+            )  # fmt: skip
+        if self.pooler == "none" and self.judges_sentences:
+            raise ConfigError(
+                "next_sentence", True,
+                Text("whether sentences follow is read off the pooler, and there is none.", "两句是否相邻要由池化层判断，而这里没有。"),
+                Text("Use next_sentence = False, or pooler = 'tanh'.", "请用 next_sentence = False，或 pooler = 'tanh'。"),
+            )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,8 +221,9 @@ class GptConfig(TransformerConfig):
     norm_placement: str = option("norm_placement", "pre")
     tie_embeddings: bool = option("tie_embeddings", True)
     causal: bool = option("causal", True)
-    head: str = option("head", "lm", only=("lm", "classifier", "tagger", "crf", "pointer", "qa"))
+    head: str = option("head", "lm", only=("lm", "classifier", "tagger", "crf", "pointer", "qa", "none"))
     n_labels: int = option("n_labels", 2)
+    classifier_bias: bool = option("classifier_bias", True, later=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,6 +238,7 @@ class T5Config(EncoderDecoderConfig):
     bias: bool = option("bias", False)
     tie_embeddings: bool = option("tie_embeddings", True)
     cross_position: bool = option("cross_position", False)
+    scale_output: bool | None = option("scale_output", None, later=True)
 
 
 CONFIGS: dict[str, type[Config]] = {

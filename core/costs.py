@@ -106,14 +106,16 @@ def _seq2seq_flops(config: Seq2SeqConfig, n: int) -> dict[str, int]:
 def _head_flops(config: Config, width: int, n: int) -> int:
     head = getattr(config, "head", "lm")
     labels = config.vocab_size if head in ("lm", "mlm") else getattr(config, "n_labels", 0)
-    pooler = 2 * width * width if config.family in ("bert", "roformer") else 0
+    pooler = 2 * width * width if getattr(config, "pooler", "none") != "none" else 0
+    if head == "none":
+        return pooler
     if head == "classifier":
         return pooler + 2 * width * labels
     if head == "pointer":
         return pooler + 4 * n * width * labels * POINTER_HEAD + 2 * labels * n * n * POINTER_HEAD
     if head == "qa":
         return pooler + 4 * n * width
-    dense = 2 * n * width * width + 4 * width if head == "mlm" else 0
+    dense = 2 * n * width * width + 4 * width * config.judges_sentences if head == "mlm" else 0
     return pooler + dense + 2 * n * width * labels
 
 

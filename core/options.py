@@ -139,6 +139,11 @@ class Options:
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
+    def told(self) -> dict[str, Any]:
+        """As `to_dict`, but options that came later are left out at their default: what was stored keeps its name."""
+        later = {field.name: field.default for field in fields(self) if field.metadata.get("later")}
+        return {name: value for name, value in self.to_dict().items() if name not in later or value != later[name]}
+
 
 def _likeness(name: str, other: str) -> float:
     return difflib.SequenceMatcher(None, name, other).ratio()

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.layers.crf import Crf
+from core.layers.feedforward import ACTIVATIONS
 from core.layers.masks import valid_mask
 from core.layers.pointer import GlobalPointer, found_spans, span_loss
 
@@ -42,23 +43,24 @@ class TokenHead(Head):
 class MaskedTokenHead(Head):
     """BERT's: dense → activation → norm → tokens (batch, time, vocabulary)."""
 
-    def __init__(self, d_model: int, vocab_size: int, eps: float):
+    def __init__(self, d_model: int, vocab_size: int, eps: float, activation: str = "gelu"):
         super().__init__()
+        self.activation = ACTIVATIONS[activation]
         self.dense = nn.Linear(d_model, d_model)
         self.norm = nn.LayerNorm(d_model, eps)
         self.proj = nn.Linear(d_model, vocab_size)
 
     def forward(self, hidden: Tensor, pooled: Tensor | None, lengths: Tensor | None) -> Tensor:
-        return self.proj(self.norm(F.gelu(self.dense(hidden))))
+        return self.proj(self.norm(self.activation(self.dense(hidden))))
 
 
 class ClassifierHead(Head):
     """One label for the sequence, (batch, label), from its pooled vector."""
 
-    def __init__(self, d_model: int, n_labels: int, dropout: float):
+    def __init__(self, d_model: int, n_labels: int, dropout: float, *, bias: bool = True):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
-        self.proj = nn.Linear(d_model, n_labels)
+        self.proj = nn.Linear(d_model, n_labels, bias)
 
     def forward(self, hidden: Tensor, pooled: Tensor | None, lengths: Tensor | None) -> Tensor:
         return self.proj(self.dropout(pooled))
@@ -116,10 +118,29 @@ class AnswerHead(Head):
         return torch.stack([best // pairs.shape[-1], best % pairs.shape[-1]], dim=-1)
 
 
-def make_head(kind: str, d_model: int, n_labels: int, max_len: int, dropout: float) -> Head:
+class NoHead(Head):
+    """No answer but the hidden states (batch, time, d_model): feature extraction."""
+
+    def forward(self, hidden: Tensor, pooled: Tensor | None, lengths: Tensor | None) -> Tensor:
+        return hidden
+
+    def loss(self, logits: Tensor, target: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Mean squared distance from hidden states to copy, (batch, time, d_model); padding does not count."""
+        counts = _mask(logits, lengths)
+        return F.mse_loss(logits[counts], target[counts])
+
+    def predict(self, logits: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return logits
+
+
+def make_head(
+    kind: str, d_model: int, n_labels: int, max_len: int, dropout: float, *, classifier_bias: bool = True
+) -> Head:
     """The heads that any encoder can carry."""
+    if kind == "none":
+        return NoHead()
     if kind == "classifier":
-        return ClassifierHead(d_model, n_labels, dropout)
+        return ClassifierHead(d_model, n_labels, dropout, bias=classifier_bias)
     if kind == "crf":
         return CrfHead(d_model, n_labels)
     if kind == "pointer":

@@ -28,7 +28,14 @@ class Sinusoidal(nn.Module):
 
 
 class Learned(nn.Embedding):
-    """One trained vector per position."""
+    """One trained vector per position; `offset` rows before the first are never used (RoBERTa's are for padding)."""
+
+    def __init__(self, max_len: int, d_model: int, offset: int = 0):
+        super().__init__(max_len + offset, d_model)
+        self.offset = offset
+
+    def forward(self, positions: Tensor) -> Tensor:
+        return super().forward(positions + self.offset if self.offset else positions)
 
 
 class Relative(nn.Module):
@@ -116,7 +123,7 @@ def added_position(config: TransformerConfig) -> nn.Module | None:
     if config.position == "sinusoidal":
         return Sinusoidal(config.max_len, config.d_model)
     if config.position == "learned":
-        return Learned(config.max_len, config.d_model)
+        return Learned(config.max_len, config.d_model, getattr(config, "position_offset", 0))
     return None
 
 

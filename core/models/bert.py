@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from core.config import BertConfig
 from core.layers import initialise
+from core.layers.feedforward import ACTIVATIONS
 from core.layers.heads import MaskedTokenHead, make_head
 from core.layers.stack import Stack
 from core.models.output import Output
@@ -13,17 +15,23 @@ from core.tape import tap
 
 
 class Bert(Stack):
-    """Devlin et al. 2019. The pooler reads the first token, [CLS]."""
+    """Devlin et al. 2019. The pooler reads the first token, [CLS].
+
+    RoBERTa (Liu et al. 2019) and DistilBERT (Sanh et al. 2019) are the same with other options.
+    """
 
     def __init__(self, config: BertConfig):
         super().__init__(config, n_segments=config.n_segments, embedding_norm=True)
-        self.pooler = nn.Linear(config.d_model, config.d_model)
+        self.pooler = None if config.pooler == "none" else nn.Linear(config.d_model, config.d_model)
+        self.pooler_activation = {"tanh": torch.tanh, **ACTIVATIONS}.get(config.pooler)
+        self.next_sentence = None
         if config.head == "mlm":
-            self.head = MaskedTokenHead(config.d_model, config.vocab_size, config.norm_eps)
-            self.next_sentence = nn.Linear(config.d_model, 2)
+            sizes = config.d_model, config.vocab_size
+            self.head = MaskedTokenHead(*sizes, config.norm_eps, config.head_activation)
+            if config.judges_sentences:
+                self.next_sentence = nn.Linear(config.d_model, 2)
         else:
             self.head = make_head(config.head, config.d_model, config.n_labels, config.max_len, config.dropout)
-            self.next_sentence = None
         initialise.normal(self)
         if config.head == "mlm" and config.tie_embeddings:
             self.head.proj.weight = self.token_embedding.weight
@@ -37,7 +45,9 @@ class Bert(Stack):
     ) -> Output:
         lengths = self.check(ids, lengths, segments, condition)
         hidden = self.hidden_states(ids, lengths, segments=segments, condition=condition)
-        pooled = tap(self, "pooled", self.pooler(hidden[:, 0]).tanh())  # (batch, d_model)
+        pooled = None
+        if self.pooler is not None:
+            pooled = tap(self, "pooled", self.pooler_activation(self.pooler(hidden[:, 0])))  # (batch, d_model)
         logits = tap(self, "logits", self.head(hidden, pooled, lengths))
         next_sentence = None
         if self.next_sentence is not None:

@@ -21,7 +21,8 @@ class Gpt(Stack):
         if config.head == "lm":
             self.head = TokenHead(config.d_model, config.vocab_size, bias=False)
         else:
-            self.head = make_head(config.head, config.d_model, config.n_labels, config.max_len, config.dropout)
+            sizes = config.d_model, config.n_labels, config.max_len
+            self.head = make_head(config.head, *sizes, config.dropout, classifier_bias=config.classifier_bias)
         initialise.normal(self)
         initialise.shrink_residuals(self, config.n_layers)
         if config.head == "lm" and config.tie_embeddings:

@@ -104,6 +104,8 @@ def loss_of(model: nn.Module, output: Any, inputs: dict[str, Tensor]) -> Tensor:
     lengths = predicted_lengths(inputs)
     rows, time = len(lengths), int(lengths.max())
     kind = getattr(config, "head", "lm")
+    if kind == "none":
+        return model.head.loss(output.logits, torch.zeros_like(output.logits), lengths)
     if kind == "classifier":
         target = torch.randint(config.n_labels, (rows,), generator=random)
     elif kind == "qa":
@@ -116,6 +118,6 @@ def loss_of(model: nn.Module, output: Any, inputs: dict[str, Tensor]) -> Tensor:
         target = torch.randint(classes, (rows, time), generator=random)
         target = target.masked_fill(~valid_mask(lengths, time), IGNORE)
     loss = model.head.loss(output.logits, target, lengths)
-    if kind == "mlm":
+    if output.next_sentence is not None:
         loss = loss + F.cross_entropy(output.next_sentence, torch.arange(rows) % 2)
     return loss

@@ -143,6 +143,8 @@ COMBINATIONS = [
     ("transformer", {"d_model": 7, "d_head": 2}, "position"),
     *[("t5", {"n_buckets": count}, "n_buckets") for count in (2, 6, 30, 256, 4_096)],
     *[("gpt", {"position": "t5", "max_distance": distance}, "n_buckets") for distance in (2, 16)],
+    *[(family, {"pooler": "none", "head": "classifier"}, "pooler") for family in ("bert", "roformer")],
+    *[(family, {"pooler": "none", "next_sentence": True}, "next_sentence") for family in ("bert", "roformer")],
 ]  # fmt: skip
 
 
