@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from core.models import takes_two
 from core.layers.heads import NoHead
+from core.models import takes_two
 from core.tape import Editing, _watching, capture
 
 Origin = tuple[str, int | None]  # a node, and which time step of it

@@ -112,7 +112,12 @@ INPUTS: dict[str, Words] = {
     "segments": _words("", "Which sentence each token belongs to.", "每个词元属于哪个句段。", "batch time"),
 }
 # fmt: on
-LOGITS = {"classifier": "batch label", "pointer": "batch type start end", "qa": "batch end time", "none": "batch time d_model"}
+LOGITS = {
+    "classifier": "batch label",
+    "pointer": "batch type start end",
+    "qa": "batch end time",
+    "none": "batch time d_model",
+}
 
 
 def described(module: nn.Module) -> Words | None:
