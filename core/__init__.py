@@ -9,7 +9,7 @@
 
 from typing import Any
 
-from core import edits, text
+from core import edits, pretrained, text
 from core.anatomy_parts import Anatomy, anatomy
 from core.config import Config
 from core.decoding import generate
@@ -17,6 +17,7 @@ from core.layers.masks import InputError
 from core.models import build, configure, models
 from core.options import ConfigError, Option, Text
 from core.presets import PRESETS
+from core.pretrained import PretrainedError, load_pretrained, save_pretrained
 from core.recipes import Recipe, recipe
 from core.run import Run
 from core.tape import Tape, TapError, capture, edit
@@ -31,6 +32,7 @@ __all__ = [
     "Diverged",
     "InputError",
     "Option",
+    "PretrainedError",
     "Recipe",
     "Run",
     "Step",
@@ -46,8 +48,11 @@ __all__ = [
     "edit",
     "edits",
     "generate",
+    "load_pretrained",
     "models",
+    "pretrained",
     "recipe",
+    "save_pretrained",
     "sweep",
     "task",
     "text",

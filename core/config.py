@@ -240,6 +240,10 @@ class T5Config(EncoderDecoderConfig):
     cross_position: bool = option("cross_position", False)
     scale_output: bool | None = option("scale_output", None, later=True)
 
+    @property
+    def scales_output(self) -> bool:
+        return self.tie_embeddings if self.scale_output is None else self.scale_output
+
 
 CONFIGS: dict[str, type[Config]] = {
     config.family: config

@@ -7,15 +7,17 @@ on both sides. A line with several names of ours is a fused weight: theirs is ou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
 import torch
 from torch import Tensor, nn
 
+from core.layers.masks import InputError
 
-class KeyMapError(ValueError):
+
+class KeyMapError(InputError):
     """A weight that has no place, does not fit its place, or is missing."""
 
 
@@ -28,7 +30,10 @@ class Line:
     def to_ours(self, name: str, value: Tensor) -> dict[str, Tensor]:
         value = value.T if self.transposed and value.dim() == 2 else value
         if len(value) % len(self.ours):
-            raise KeyMapError(f"{name} {tuple(value.shape)} cannot be split into {len(self.ours)} equal parts.")
+            shape, count = tuple(value.shape), len(self.ours)
+            raise KeyMapError(
+                f"{name} {shape} cannot be split into {count} equal parts.", f"{name} {shape} 不能等分为 {count} 份。"
+            )
         found = _match(self.theirs, name)
         parts = value.chunk(len(self.ours))
         return {_fill(our, found): part for our, part in zip(self.ours, parts, strict=True)}
@@ -56,10 +61,15 @@ def to_ours(theirs: Mapping[str, Tensor], key_map: KeyMap, model: nn.Module) -> 
     for name, value in _spelled_alike(theirs, key_map).items():
         for our, part in _line_for(name, key_map).to_ours(name, value).items():
             if our not in own:
-                raise KeyMapError(f"{name} belongs to {our}, which this model does not have.")
-            if part.shape != own[our].shape:
                 raise KeyMapError(
-                    f"{name} gives {our} the shape {tuple(part.shape)}; it has {tuple(own[our].shape)}."
+                    f"{name} belongs to {our}, which this model does not have.",
+                    f"{name} 属于 {our}，而该模型没有它。",
+                )
+            if part.shape != own[our].shape:
+                given, has = tuple(part.shape), tuple(own[our].shape)
+                raise KeyMapError(
+                    f"{name} gives {our} the shape {given}; it has {has}.",
+                    f"{name} 给 {our} 的形状为 {given}；而它的形状是 {has}。",
                 )
             if id(own[our]) in filled:
                 _check_equal(name, part, *filled[id(own[our])])
@@ -71,35 +81,52 @@ def to_ours(theirs: Mapping[str, Tensor], key_map: KeyMap, model: nn.Module) -> 
         elif _any(key_map.ours_only, our):
             result[our] = weight.detach()
         else:
-            raise KeyMapError(f"Nothing fills {our} {tuple(weight.shape)}.")
+            names = [_fill(line.theirs, found) for line, found in _lines_to(our, key_map)]
+            missing_en, missing_zh = "", ""
+            if names:
+                missing_en, missing_zh = f": {' or '.join(names)} is missing", f"：缺少 {' 或 '.join(names)}"
+            shape = tuple(weight.shape)
+            raise KeyMapError(
+                f"Nothing fills {our} {shape}{missing_en}.", f"没有权重可填入 {our} {shape}{missing_zh}。"
+            )
     return result
 
 
 def to_theirs(model: nn.Module, key_map: KeyMap) -> dict[str, Tensor]:
-    """Our weights under their names, each spelled once; what they compute themselves is left out."""
+    """Our weights under their names, each weight once; what they compute themselves is left out."""
     own = model.state_dict(keep_vars=True)
     result: dict[str, Tensor] = {}
-    placed: set[int] = set()  # by identity: a second name of ours for the same weight needs no line
+    placed: dict[int, str] = {}  # by identity: a second name of ours for the same weight is not written again
     for line in key_map.lines:
-        for name in own:
-            if (found := _match(line.ours[0], name)) is not None:
-                parts = [own[_fill(our, found)] for our in line.ours]
-                result[_fill(line.theirs, found)] = line.to_theirs(parts)
-                placed.update(map(id, parts))
+        for name, weight in own.items():
+            if (found := _match(line.ours[0], name)) is not None and placed.get(id(weight), name) == name:
+                parts = {our: own[our] for our in (_fill(our, found) for our in line.ours)}
+                result[_fill(line.theirs, found)] = line.to_theirs(list(parts.values()))
+                placed |= {id(part): our for our, part in parts.items()}
     for name, weight in own.items():
         if id(weight) not in placed and not _any(key_map.ours_only, name):
-            raise KeyMapError(f"{name} has no place in theirs.")
+            raise KeyMapError(f"{name} has no place in theirs.", f"对方模型中没有 {name} 的位置。")
     return result
+
+
+def is_ignored(name: str, key_map: KeyMap) -> bool:
+    """Is it no weight, but a table that can be computed?"""
+    return _any(key_map.ignored, _canonical(name, key_map))
+
+
+def _canonical(name: str, key_map: KeyMap) -> str:
+    """The spelling that the lines know; a name may be unusual in more than one way."""
+    for alias, meant in key_map.aliases:
+        if (found := _match(alias, name)) is not None:
+            name = _fill(meant, found)
+    return name
 
 
 def _spelled_alike(theirs: Mapping[str, Tensor], key_map: KeyMap) -> dict[str, Tensor]:
     """Without what is ignored, every weight under the name its line knows."""
     result: dict[str, Tensor] = {}
     for name, value in theirs.items():
-        meanings = (
-            _fill(meant, found) for alias, meant in key_map.aliases if (found := _match(alias, name)) is not None
-        )
-        canonical = next(meanings, name)
+        canonical = _canonical(name, key_map)
         if _any(key_map.ignored, canonical):
             continue
         if canonical in result:
@@ -112,12 +139,24 @@ def _line_for(name: str, key_map: KeyMap) -> Line:
     for line in key_map.lines:
         if _match(line.theirs, name) is not None:
             return line
-    raise KeyMapError(f"{name} is in no line of the map.")
+    raise KeyMapError(f"{name} is in no line of the map.", f"{name} 不在权重对照表中。")
+
+
+def _lines_to(our: str, key_map: KeyMap) -> Iterator[tuple[Line, dict[str, str]]]:
+    for line in key_map.lines:
+        for pattern in line.ours:
+            if (found := _match(pattern, our)) is not None:
+                yield line, found
 
 
 def _check_equal(name: str, value: Tensor, other: str, known: Tensor) -> None:
-    if not torch.equal(value, known):
-        raise KeyMapError(f"{name} and {other} should be the same weight, but differ.")
+    """Of tensors on the meta device, which have no numbers, only the shapes."""
+    equal = value.shape == known.shape if value.is_meta else torch.equal(value, known)
+    if not equal:
+        raise KeyMapError(
+            f"{name} and {other} should be the same weight, but differ.",
+            f"{name} 与 {other} 应是同一权重，但不相同。",
+        )
 
 
 _PLACES = {r"\{i\}": r"(?P<i>\d+)", r"\*": "(?P<kind>weight|bias)", r"\{path\}": "(?P<path>.+)"}
@@ -144,156 +183,17 @@ def _any(patterns: Iterable[str], name: str) -> bool:
     return any(_match(pattern, name) is not None for pattern in patterns)
 
 
+def combined(*maps: KeyMap) -> KeyMap:
+    return KeyMap(
+        sum((one.lines for one in maps), ()),
+        sum((one.aliases for one in maps), ()),
+        sum((one.ignored for one in maps), ()),
+        sum((one.ours_only for one in maps), ()),
+    )
+
+
 def lines(*pairs: tuple[str, str], theirs: str = "", ours: str = "", transposed: bool = False) -> tuple[Line, ...]:
     """Lines from pairs (their name, our name or names with spaces between), behind the prefixes given."""
     return tuple(
         Line(theirs + their, tuple(ours + name for name in names.split()), transposed) for their, names in pairs
     )
-
-
-# ---------------------------------------------------------------------------------------------- BERT and RoFormer
-
-
-def _bert_trunk(prefix: str) -> tuple[Line, ...]:
-    return lines(
-        ("embeddings.word_embeddings.weight", "token_embedding.weight"),
-        ("embeddings.token_type_embeddings.weight", "segment_embedding.weight"),
-        ("embeddings.LayerNorm.*", "embedding_norm.*"),
-        ("encoder.layer.{i}.attention.self.query.*", "blocks.{i}.attn.q_proj.*"),
-        ("encoder.layer.{i}.attention.self.key.*", "blocks.{i}.attn.k_proj.*"),
-        ("encoder.layer.{i}.attention.self.value.*", "blocks.{i}.attn.v_proj.*"),
-        ("encoder.layer.{i}.attention.output.dense.*", "blocks.{i}.attn.out_proj.*"),
-        ("encoder.layer.{i}.attention.output.LayerNorm.*", "blocks.{i}.attn_norm.*"),
-        ("encoder.layer.{i}.intermediate.dense.*", "blocks.{i}.ff.in_proj.*"),
-        ("encoder.layer.{i}.output.dense.*", "blocks.{i}.ff.out_proj.*"),
-        ("encoder.layer.{i}.output.LayerNorm.*", "blocks.{i}.ff_norm.*"),
-        theirs=prefix,
-    )
-
-
-_BERT_POSITIONS = lines(("bert.embeddings.position_embeddings.weight", "position_embedding.weight"))
-_BERT_POOLER = lines(("bert.pooler.dense.*", "pooler.*"))
-_MASKED_TOKENS = lines(
-    ("cls.predictions.transform.dense.*", "head.dense.*"),
-    ("cls.predictions.transform.LayerNorm.*", "head.norm.*"),
-    ("cls.predictions.decoder.weight", "head.proj.weight"),
-    ("cls.predictions.bias", "head.proj.bias"),
-)
-_NEXT_SENTENCE = lines(("cls.seq_relationship.*", "next_sentence.*"))
-_CLASSIFIER = lines(("classifier.*", "head.proj.*"))
-_ANSWER = lines(("qa_outputs.*", "head.proj.*"))
-
-_BERT_ALIASES = (
-    ("{path}.LayerNorm.gamma", "{path}.LayerNorm.weight"),  # as the first checkpoints were written
-    ("{path}.LayerNorm.beta", "{path}.LayerNorm.bias"),
-    ("cls.predictions.decoder.bias", "cls.predictions.bias"),
-)
-
-
-def _bert(*parts: tuple[Line, ...], ours_only: tuple[str, ...] = ()) -> KeyMap:
-    every_line = sum(parts, start=_bert_trunk("bert.") + _BERT_POSITIONS)
-    return KeyMap(every_line, _BERT_ALIASES, ignored=("bert.embeddings.position_ids",), ours_only=ours_only)
-
-
-BERT = _bert(_BERT_POOLER, _MASKED_TOKENS, _NEXT_SENTENCE)
-BERT_CLASSIFIER = _bert(_BERT_POOLER, _CLASSIFIER)
-BERT_TAGGER = _bert(_CLASSIFIER, ours_only=("pooler.*",))
-BERT_QA = _bert(_ANSWER, ours_only=("pooler.*",))
-
-ROFORMER = KeyMap(
-    _bert_trunk("roformer.") + _MASKED_TOKENS,
-    _BERT_ALIASES,
-    ignored=("roformer.encoder.embed_positions.weight",),
-    ours_only=("pooler.*", "next_sentence.*"),
-)
-
-# ---------------------------------------------------------------------------------------------------------- GPT-2
-
-GPT2 = KeyMap(
-    lines(
-        ("transformer.wte.weight", "token_embedding.weight"),
-        ("transformer.wpe.weight", "position_embedding.weight"),
-        ("transformer.h.{i}.ln_1.*", "blocks.{i}.attn_norm.*"),
-        ("transformer.h.{i}.ln_2.*", "blocks.{i}.ff_norm.*"),
-        ("transformer.ln_f.*", "final_norm.*"),
-        ("lm_head.weight", "head.proj.weight"),
-    )
-    + lines(
-        ("attn.c_attn.*", "attn.q_proj.* attn.k_proj.* attn.v_proj.*"),
-        ("attn.c_proj.*", "attn.out_proj.*"),
-        ("mlp.c_fc.*", "ff.in_proj.*"),
-        ("mlp.c_proj.*", "ff.out_proj.*"),
-        theirs="transformer.h.{i}.",
-        ours="blocks.{i}.",
-        transposed=True,
-    ),
-    aliases=(  # as the first checkpoints were written
-        ("wte.weight", "transformer.wte.weight"),
-        ("wpe.weight", "transformer.wpe.weight"),
-        ("h.{i}.{path}", "transformer.h.{i}.{path}"),
-        ("ln_f.*", "transformer.ln_f.*"),
-    ),
-    ignored=("transformer.h.{i}.attn.bias", "transformer.h.{i}.attn.masked_bias"),  # the causal mask
-)
-
-# ------------------------------------------------------------------------------------------------------------- T5
-
-
-_T5_SELF = (
-    ("layer.0.SelfAttention.q.weight", "attn.q_proj.weight"),
-    ("layer.0.SelfAttention.k.weight", "attn.k_proj.weight"),
-    ("layer.0.SelfAttention.v.weight", "attn.v_proj.weight"),
-    ("layer.0.SelfAttention.o.weight", "attn.out_proj.weight"),
-    ("layer.0.layer_norm.weight", "attn_norm.weight"),
-)
-_T5_CROSS = (
-    ("layer.1.EncDecAttention.q.weight", "cross.q_proj.weight"),
-    ("layer.1.EncDecAttention.k.weight", "cross.k_proj.weight"),
-    ("layer.1.EncDecAttention.v.weight", "cross.v_proj.weight"),
-    ("layer.1.EncDecAttention.o.weight", "cross.out_proj.weight"),
-    ("layer.1.layer_norm.weight", "cross_norm.weight"),
-)
-_T5_PLAIN = (
-    ("DenseReluDense.wi.weight", "ff.in_proj.weight"),
-    ("DenseReluDense.wo.weight", "ff.out_proj.weight"),
-    ("layer_norm.weight", "ff_norm.weight"),
-)
-_T5_GATED = (
-    ("DenseReluDense.wi_0.weight", "ff.gate_proj.weight"),
-    ("DenseReluDense.wi_1.weight", "ff.in_proj.weight"),
-    *_T5_PLAIN[1:],
-)
-
-
-def _at(place: str, pairs: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
-    return [(place + theirs, ours) for theirs, ours in pairs]
-
-
-def _t5(feedforward: tuple[tuple[str, str], ...]) -> KeyMap:
-    encoder = {"theirs": "encoder.block.{i}.", "ours": "encoder.blocks.{i}."}
-    decoder = {"theirs": "decoder.block.{i}.", "ours": "decoder.blocks.{i}."}
-    bias = "block.0.layer.0.SelfAttention.relative_attention_bias.weight"
-    return KeyMap(
-        lines(
-            ("shared.weight", "encoder.token_embedding.weight"),  # which our decoder uses too
-            (f"encoder.{bias}", "encoder.position.table.weight"),
-            (f"decoder.{bias}", "decoder.position.table.weight"),
-            ("encoder.final_layer_norm.weight", "encoder.final_norm.weight"),
-            ("decoder.final_layer_norm.weight", "decoder.final_norm.weight"),
-            ("lm_head.weight", "head.proj.weight"),
-        )
-        + lines(*_T5_SELF, **encoder)
-        + lines(*_at("layer.1.", feedforward), **encoder)
-        + lines(*_T5_SELF, *_T5_CROSS, **decoder)
-        + lines(*_at("layer.2.", feedforward), **decoder),
-        aliases=(
-            ("encoder.embed_tokens.weight", "shared.weight"),
-            ("decoder.embed_tokens.weight", "shared.weight"),
-        ),
-        # Written by an early version, never used.
-        ignored=("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",),
-    )
-
-
-T5 = _t5(_T5_PLAIN)  # v1.0
-T5_GATED = _t5(_T5_GATED)  # v1.1, Flan

@@ -206,7 +206,10 @@ def _around(backend: Backend, begin: str, end: str) -> processors.PostProcessor:
 
 
 def _from_json(folder: Path) -> Backend:
-    return Backend.from_file(str(folder / "tokenizer.json"))
+    backend = Backend.from_file(str(folder / "tokenizer.json"))
+    backend.no_padding()  # a checkpoint's may fill up and cut to a fixed length; here one text is one row
+    backend.no_truncation()
+    return backend
 
 
 def _from_wordpieces(folder: Path) -> Backend:

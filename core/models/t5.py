@@ -13,9 +13,7 @@ class T5(Transformer):
     """Raffel et al. 2020. Source and target always share their embedding; `tie_embeddings` adds the output."""
 
     def make_head(self) -> TokenHead:
-        scaled = self.config.scale_output
-        scaled = self.config.tie_embeddings if scaled is None else scaled
-        scale = self.config.d_model**-0.5 if scaled else 1.0
+        scale = self.config.d_model**-0.5 if self.config.scales_output else 1.0
         return TokenHead(self.config.d_model, self.config.vocab_size, bias=False, scale=scale)
 
     def initialise(self) -> None:

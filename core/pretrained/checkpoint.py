@@ -1,0 +1,136 @@
+"""A look at a checkpoint before it is loaded: only its config.json and the headers of its weights are read.
+
+Whatever would go wrong with the weights goes wrong here, on the meta device, before anything is allocated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from core.config import Config
+from core.key_maps import KeyMap, KeyMapError, is_ignored, to_ours
+from core.models import build, configure
+from core.options import ConfigError, Text
+from core.pretrained.errors import PretrainedError
+from core.pretrained.facts import Facts
+from core.pretrained.families import family_of
+from core.pretrained.folder import CONFIG, Folder
+from core.pretrained.headers import BYTES, Stored, read_header
+
+FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "merges.txt", "spiece.model")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a checkpoint is and costs."""
+
+    folder: Folder = field(repr=False)
+    model_type: str  # theirs: "distilbert"
+    architecture: str  # theirs: "DistilBertForMaskedLM"
+    config: Config  # ours
+    n_parameters: int
+    file_bytes: int  # to be read from disk
+    memory_bytes: int  # once loaded, in float32
+    dtypes: tuple[str, ...]  # as stored
+    labels: tuple[str, ...]  # what the classes are called, if it says so
+    has_tokenizer: bool
+    notes: tuple[Text, ...]  # what is not in it, or is filled in
+    stored: dict[str, Stored] = field(repr=False)
+    key_map: KeyMap = field(repr=False)
+
+    @property
+    def family(self) -> str:
+        """Ours."""
+        return self.config.family
+
+    @property
+    def head(self) -> str:
+        return getattr(self.config, "head", "lm")
+
+    def on_meta(self) -> nn.Module:
+        """The model without its numbers."""
+        return build(self.config, device="meta")
+
+
+def look(folder: Folder) -> Checkpoint:
+    config = folder.json(CONFIG)
+    stored: dict[str, Stored] = {}
+    for file, promised in folder.weight_files().items():
+        held = read_header(folder.file(file), file)
+        _check_promise(file, promised, held)
+        twice = next((name for name in held if name in stored), None)
+        if twice is not None:
+            places = stored[twice].file, file
+            raise PretrainedError(
+                f"{twice} is in both {' and '.join(places)}.", f"{' 和 '.join(places)} 中都有 {twice}。"
+            )
+        stored |= held
+    return understand(folder, config, stored)
+
+
+def understand(folder: Folder, config: Mapping[str, Any], stored: dict[str, Stored]) -> Checkpoint:
+    facts = Facts(config)
+    family = family_of(facts.word("model_type"))
+    head = family.head(facts, stored)
+    read = family.read(facts, head, stored)
+    try:
+        ours = configure(family.ours, **read.options)
+    except ConfigError as error:
+        raise PretrainedError(
+            f"config.json asks for a model that cannot be: {error.text('en')}",
+            f"config.json 要求的模型无法实现：{error.text('zh')}",
+        ) from error
+    key_map = family.key_map(ours, stored)
+    model = build(ours, device="meta")
+    used = {name: one for name, one in stored.items() if not is_ignored(name, key_map)}
+    for name, one in used.items():
+        if one.dtype not in FLOATS:
+            raise PretrainedError(
+                f"{name} is stored as {one.dtype}; weights must be F32, F16 or BF16.",
+                f"{name} 以 {one.dtype} 存储；权重须为 F32、F16 或 BF16。",
+            )
+    place({name: torch.empty(one.shape, device="meta") for name, one in used.items()}, key_map, model)
+    count = sum(weight.numel() for weight in model.parameters())
+    return Checkpoint(
+        folder=folder,
+        model_type=family.model_type,
+        architecture=facts.architecture() or family.architecture(ours),
+        config=ours,
+        n_parameters=count,
+        file_bytes=sum(BYTES[one.dtype] * torch.Size(one.shape).numel() for one in stored.values()),
+        memory_bytes=4 * count,
+        dtypes=tuple(sorted({one.dtype for one in used.values()})),
+        labels=facts.labels(),
+        has_tokenizer=any(folder.has(name) for name in TOKENIZER_FILES),
+        notes=read.notes,
+        stored=used,
+        key_map=key_map,
+    )
+
+
+def place(theirs: Mapping[str, Tensor], key_map: KeyMap, model: nn.Module) -> dict[str, Tensor]:
+    """Their weights under our names; one that has no place, does not fit or is missing is named."""
+    try:
+        return to_ours(theirs, key_map, model)
+    except KeyMapError as error:
+        raise PretrainedError(error.en, error.zh) from error
+
+
+def _check_promise(file: str, promised: list[str] | None, held: Mapping[str, Stored]) -> None:
+    if promised is None:
+        return
+    for name in promised:
+        if name not in held:
+            raise PretrainedError(
+                f"The index says that {name} is in {file}, but it is not.", f"索引称 {name} 在 {file} 中，但它不在。"
+            )
+    listed = set(promised)
+    for name in held:
+        if name not in listed:
+            raise PretrainedError(f"{name} in {file} is not in the index.", f"{file} 中的 {name} 不在索引里。")

@@ -1,0 +1,42 @@
+"""The families of checkpoints, by the `model_type` of their config.json."""
+
+from __future__ import annotations
+
+from core.config import BertConfig, Config, GptConfig, RoformerConfig, T5Config
+from core.pretrained.errors import PretrainedError
+from core.pretrained.families.bert import BERT, ROBERTA, ROFORMER
+from core.pretrained.families.distilbert import DISTILBERT
+from core.pretrained.families.family import Family
+from core.pretrained.families.gpt2 import GPT2
+from core.pretrained.families.t5 import T5
+
+FAMILIES: dict[str, Family] = {one.model_type: one for one in (BERT, ROBERTA, DISTILBERT, ROFORMER, GPT2, T5)}
+
+
+def family_of(model_type: str) -> Family:
+    if model_type not in FAMILIES:
+        known = ", ".join(FAMILIES)
+        raise PretrainedError(
+            f"config.json says model_type = {model_type[:60]!r}; known are: {known}.",
+            f"config.json 中 model_type = {model_type[:60]!r}；可用的有：{known}。",
+        )
+    return FAMILIES[model_type]
+
+
+def family_for(config: Config) -> Family:
+    """The family that can hold a model of ours, by what sets its options apart."""
+    match config:
+        case RoformerConfig():
+            return ROFORMER
+        case BertConfig(n_segments=0):
+            return DISTILBERT
+        case BertConfig(position_offset=offset):
+            return ROBERTA if offset else BERT
+        case GptConfig():
+            return GPT2
+        case T5Config():
+            return T5
+    raise PretrainedError(
+        f"A {config.family} has no place among Hugging Face's models: bert, roformer, gpt and t5 can be saved so.",
+        f"Hugging Face 的模型中没有 {config.family}：可以这样保存的有 bert、roformer、gpt 和 t5。",
+    )

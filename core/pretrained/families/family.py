@@ -1,0 +1,75 @@
+"""What one family of checkpoints is: how its config.json reads, and where its weights go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from core.config import Config
+from core.key_maps import KeyMap
+from core.options import Text
+from core.pretrained.errors import PretrainedError
+from core.pretrained.facts import Facts
+
+NO_HEAD = Text(
+    "The checkpoint has no head: the logits are the hidden states themselves.",
+    "检查点不含输出头：logits 即隐藏状态本身。",
+)
+TIED_HEAD = Text(
+    "The checkpoint has no head of its own; as input and output are tied, the token table serves as one.",
+    "检查点没有单独的输出头；由于输入与输出共享，词元表充当输出头。",
+)
+Names = Collection[str]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A config.json in our words."""
+
+    options: dict[str, Any]
+    notes: tuple[Text, ...] = ()
+
+
+@dataclass(frozen=True)
+class Family:
+    model_type: str
+    ours: str  # our family
+    architectures: dict[str, str]  # their class → our head
+    evidence: dict[str, tuple[str, ...]]  # our head → how the names of its weights begin
+    read: Callable[[Facts, str, Names], Reading]  # config.json, our head, the weights' names
+    write: Callable[[Any], dict[str, Any]]  # the other way round, without architectures and model_type
+    key_map: Callable[[Any, Names | None], KeyMap]  # by our configuration; names are None while writing
+
+    def head(self, facts: Facts, names: Names) -> str:
+        """Which head the weights are of; the architecture decides where names do not."""
+        architecture = facts.architecture()
+        if architecture and architecture not in self.architectures:
+            known = ", ".join(self.architectures)
+            raise PretrainedError(
+                f"config.json says that this is a {architecture[:60]}, whose head models here cannot hold; "
+                f"known are: {known}.",
+                f"config.json 称这是 {architecture[:60]}，这里的模型没有它的输出头；可用的有：{known}。",
+            )
+        said = self.architectures.get(architecture, "none")
+        found = [head for head, prefixes in self.evidence.items() if any(name.startswith(prefixes) for name in names)]
+        if said in found or not found:
+            return said
+        if said == "none" and len(found) == 1:
+            return found[0]
+        weight = next(name for name in names if name.startswith(self.evidence[found[0]]))
+        raise PretrainedError(
+            f"{weight} belongs to a head, but config.json says {architecture or 'nothing'} under architectures.",
+            f"{weight} 属于某个输出头，而 config.json 的 architectures 为 {architecture or '空'}。",
+        )
+
+    def architecture(self, config: Config) -> str:
+        """Their class for a model of ours."""
+        head = getattr(config, "head", "lm")
+        found = [name for name, ours in self.architectures.items() if ours == head]
+        if not found:
+            raise PretrainedError(
+                f"head = {head!r} has no place in a {self.model_type} checkpoint.",
+                f"{self.model_type} 检查点中没有 head = {head!r} 的位置。",
+            )
+        return found[0]

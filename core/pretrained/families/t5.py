@@ -1,0 +1,149 @@
+"""T5: v1.0 (relu, one table for input and output) and v1.1 with Flan (gated, a table of its own for the output)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.config import T5Config
+from core.key_maps import KeyMap, lines
+from core.pretrained.errors import PretrainedError
+from core.pretrained.facts import ACTIVATIONS, THEIR_ACTIVATION, Facts
+from core.pretrained.families.family import TIED_HEAD, Family, Names, Reading
+
+GATED = {
+    "gelu": "geglu-tanh",
+    "gelu_new": "geglu-tanh",
+    "silu": "swiglu",
+    "swish": "swiglu",
+}  # gated-gelu is the tanh one
+THEIR_GATED = {"geglu-tanh": "gated-gelu", "swiglu": "gated-silu"}
+
+_SELF = (
+    ("layer.0.SelfAttention.q.weight", "attn.q_proj.weight"),
+    ("layer.0.SelfAttention.k.weight", "attn.k_proj.weight"),
+    ("layer.0.SelfAttention.v.weight", "attn.v_proj.weight"),
+    ("layer.0.SelfAttention.o.weight", "attn.out_proj.weight"),
+    ("layer.0.layer_norm.weight", "attn_norm.weight"),
+)
+_CROSS = (
+    ("layer.1.EncDecAttention.q.weight", "cross.q_proj.weight"),
+    ("layer.1.EncDecAttention.k.weight", "cross.k_proj.weight"),
+    ("layer.1.EncDecAttention.v.weight", "cross.v_proj.weight"),
+    ("layer.1.EncDecAttention.o.weight", "cross.out_proj.weight"),
+    ("layer.1.layer_norm.weight", "cross_norm.weight"),
+)
+_PLAIN = (
+    ("DenseReluDense.wi.weight", "ff.in_proj.weight"),
+    ("DenseReluDense.wo.weight", "ff.out_proj.weight"),
+    ("layer_norm.weight", "ff_norm.weight"),
+)
+_GATED = (
+    ("DenseReluDense.wi_0.weight", "ff.gate_proj.weight"),
+    ("DenseReluDense.wi_1.weight", "ff.in_proj.weight"),
+    *_PLAIN[1:],
+)
+
+
+def t5_map(config: T5Config, names: Names | None = None) -> KeyMap:
+    feedforward = _GATED if config.activation in THEIR_GATED else _PLAIN
+    encoder = {"theirs": "encoder.block.{i}.", "ours": "encoder.blocks.{i}."}
+    decoder = {"theirs": "decoder.block.{i}.", "ours": "decoder.blocks.{i}."}
+    bias = "block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+    return KeyMap(
+        lines(
+            ("shared.weight", "encoder.token_embedding.weight"),  # which our decoder uses too
+            (f"encoder.{bias}", "encoder.position.table.weight"),
+            (f"decoder.{bias}", "decoder.position.table.weight"),
+            ("encoder.final_layer_norm.weight", "encoder.final_norm.weight"),
+            ("decoder.final_layer_norm.weight", "decoder.final_norm.weight"),
+            ("lm_head.weight", "head.proj.weight"),
+        )
+        + lines(*_SELF, *_at("layer.1.", feedforward), **encoder)
+        + lines(*_SELF, *_CROSS, *_at("layer.2.", feedforward), **decoder),
+        aliases=(
+            ("encoder.embed_tokens.weight", "shared.weight"),
+            ("decoder.embed_tokens.weight", "shared.weight"),
+        ),
+        # Written by an early version, never used.
+        ignored=("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",),
+    )
+
+
+def _at(place: str, pairs: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    return [(place + theirs, ours) for theirs, ours in pairs]
+
+
+def _activation(facts: Facts) -> str:
+    word = facts.word("feed_forward_proj", "relu")
+    gated, _, name = word.rpartition("-")
+    known = {"": ACTIVATIONS, "gated": GATED}.get(gated, {})
+    if name not in known:
+        raise PretrainedError(
+            f"config.json says feed_forward_proj = {word[:60]!r}; models here know relu, gelu, gelu_new, silu, "
+            "gated-gelu and gated-silu.",
+            f"config.json 中 feed_forward_proj = {word[:60]!r}；这里支持 relu、gelu、gelu_new、silu、gated-gelu 和 gated-silu。",
+        )
+    return known[name]
+
+
+def _read(facts: Facts, head: str, names: Names) -> Reading:
+    """Whether the output has a table of its own is read off the weights: configs written later always say it is tied.
+
+    The same configs say by scale_decoder_outputs whether the hidden states are divided first; in earlier ones they
+    are if the tables are tied.
+    """
+    layers = facts.whole("num_layers")
+    options = {
+        "vocab_size": facts.whole("vocab_size"),
+        "n_layers": layers,
+        "n_decoder_layers": facts.whole("num_decoder_layers", layers),
+        "n_heads": facts.whole("num_heads"),
+        "d_model": facts.whole("d_model"),
+        "d_head": facts.whole("d_kv"),
+        "d_ff": facts.whole("d_ff"),
+        "max_len": facts.whole("n_positions", 512),
+        "n_buckets": facts.whole("relative_attention_num_buckets", 32),
+        "max_distance": facts.whole("relative_attention_max_distance", 128),
+        "norm_eps": facts.number("layer_norm_epsilon", 1e-6),
+        "dropout": facts.number("dropout_rate", 0.1),
+        "activation": _activation(facts),
+        "tie_embeddings": "lm_head.weight" not in names and facts.flag("tie_word_embeddings", True),
+        "scale_output": facts.flag("scale_decoder_outputs", facts.flag("tie_word_embeddings", True)),
+    }
+    return Reading(options, (TIED_HEAD,) if facts.architecture() == "T5Model" else ())
+
+
+def _write(config: T5Config) -> dict[str, Any]:
+    plain = THEIR_ACTIVATION.get(config.activation, config.activation)
+    return {
+        "vocab_size": config.vocab_size,
+        "num_layers": config.n_layers,
+        "num_decoder_layers": config.decoder_layers,
+        "num_heads": config.n_heads,
+        "d_model": config.d_model,
+        "d_kv": config.head_width,
+        "d_ff": config.ff_width,
+        "n_positions": config.max_len,
+        "relative_attention_num_buckets": config.n_buckets,
+        "relative_attention_max_distance": config.max_distance,
+        "layer_norm_epsilon": config.norm_eps,
+        "dropout_rate": config.dropout,
+        "feed_forward_proj": THEIR_GATED.get(config.activation, plain),
+        "tie_word_embeddings": config.tie_embeddings,
+        "scale_decoder_outputs": config.scales_output,
+        "is_encoder_decoder": True,
+        "pad_token_id": 0,
+        "eos_token_id": 1,
+        "decoder_start_token_id": 0,
+    }
+
+
+T5 = Family(
+    "t5",
+    "t5",
+    architectures={"T5ForConditionalGeneration": "lm", "T5WithLMHeadModel": "lm", "T5Model": "lm"},
+    evidence={"lm": ("lm_head.",)},
+    read=_read,
+    write=_write,
+    key_map=t5_map,
+)

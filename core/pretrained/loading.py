@@ -1,0 +1,102 @@
+"""From a checkpoint to a model of ours: built without memory, then given the stored tensors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+
+from core.layers.positions import relative_position
+from core.layers.stack import Stack
+from core.pretrained.checkpoint import Checkpoint, look, place
+from core.pretrained.errors import PretrainedError
+from core.pretrained.folder import Folder
+from core.pretrained.hub import Where, is_hub_id, snapshot
+from core.text import Tokenizer, load_tokenizer
+
+MOST_TOKENIZER = 64 * 1024**2  # bytes of one file
+TOKENIZER_PARTS = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model")
+
+
+def inspect(source: str | Path, *, root: str | Path | None = None, **where: Any) -> Checkpoint:
+    """What a checkpoint is and costs; nothing of its weights is read. Arguments as of `load_pretrained`."""
+    return look(find(source, root=root, **where))
+
+
+def load_pretrained(
+    source: str | Path, *, root: str | Path | None = None, most_bytes: int | None = None, **where: Any
+) -> tuple[nn.Module, Tokenizer | None]:
+    """A Hugging Face checkpoint as a model of ours in float32, in eval mode, and its tokenizer if it has one.
+
+    `source` is a folder, or a hub id such as "google/bert_uncased_L-2_H-128_A-2". With `root`, folders are looked for
+    below it and nothing outside is read. A model that would take more than `most_bytes` of memory is refused.
+    `where` is for hub ids: `cache`, `revision`, `offline` and `progress`, as of `core.pretrained.hub.Where`.
+
+    Whatever is wrong is a `PretrainedError` that names it, before anything is allocated.
+    """
+    checkpoint = inspect(source, root=root, **where)
+    if most_bytes is not None and checkpoint.memory_bytes > most_bytes:
+        raise PretrainedError(
+            f"{source} takes {checkpoint.memory_bytes:,} bytes of memory; {most_bytes:,} are allowed.",
+            f"{source} 需要 {checkpoint.memory_bytes:,} 字节内存；允许 {most_bytes:,}。",
+        )
+    return load(checkpoint)
+
+
+def load(checkpoint: Checkpoint) -> tuple[nn.Module, Tokenizer | None]:
+    """The model and the tokenizer of a checkpoint that has been looked at."""
+    tokenizer = read_tokenizer(checkpoint.folder) if checkpoint.has_tokenizer else None
+    model = checkpoint.on_meta()
+    fill(model, place(read_weights(checkpoint), checkpoint.key_map, model))
+    return model.eval(), tokenizer
+
+
+def find(source: str | Path, *, root: str | Path | None = None, **where: Any) -> Folder:
+    """The folder of that name, or else the one that the hub's copy of that name is in."""
+    text = str(source)
+    local = Path(text) if root is None else Path(root) / text
+    if not local.exists() and is_hub_id(text):
+        return snapshot(text, Where(**where))
+    return Folder(text, root)
+
+
+def read_weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
+    """Mapped from the files as they are stored: nothing is read before it is used."""
+    found: dict[str, Tensor] = {}
+    for file in dict.fromkeys(one.file for one in checkpoint.stored.values()):
+        try:
+            with safe_open(checkpoint.folder.file(file), framework="pt") as opened:
+                names = [name for name, one in checkpoint.stored.items() if one.file == file]
+                found |= {name: opened.get_tensor(name) for name in names}
+        except (SafetensorError, OSError) as error:
+            raise PretrainedError(f"{file} cannot be read: {error}.", f"无法读取 {file}：{error}。") from error
+    return found
+
+
+def fill(model: nn.Module, weights: dict[str, Tensor]) -> None:
+    """Put tensors in the places of a model that was built on the meta device; what it uses twice stays one weight."""
+    made: dict[int, nn.Parameter] = {}  # by the identity of what was in the place
+    places = [(module, name) for module in model.modules() for name in module._parameters]
+    paths = {module: path for path, module in model.named_modules()}
+    before = {(module, name): module._parameters[name] for module, name in places}
+    for (module, name), old in before.items():
+        if old is None:
+            continue
+        if id(old) not in made:
+            value = weights[f"{paths[module]}.{name}".lstrip(".")]
+            made[id(old)] = nn.Parameter(value.float().contiguous())
+        module._parameters[name] = made[id(old)]
+    for stack in model.modules():
+        if isinstance(stack, Stack) and any(table.is_meta for table in stack.position.buffers()):
+            stack.position = relative_position(stack.config, two_sided=not stack.causal)  # computed, not stored
+
+
+def read_tokenizer(folder: Folder) -> Tokenizer:
+    for name in TOKENIZER_PARTS:
+        if folder.has(name) and folder.file(name).stat().st_size > MOST_TOKENIZER:
+            raise PretrainedError(
+                f"{name} has more than {MOST_TOKENIZER:,} bytes.", f"{name} 超过 {MOST_TOKENIZER:,} 字节。"
+            )
+    return load_tokenizer(folder.path)
