@@ -10,12 +10,11 @@ from core.pretrained.facts import THEIR_ACTIVATION, Facts
 from core.pretrained.families.family import NO_HEAD, Family, Names, Reading
 
 
-def _trunk(prefix: str) -> KeyMap:
+def _trunk(prefix: str, positions: bool = True) -> KeyMap:
     """Everything but the head; base models are saved without the prefix."""
     return KeyMap(
         lines(
             ("embeddings.word_embeddings.weight", "token_embedding.weight"),
-            ("embeddings.position_embeddings.weight", "position_embedding.weight"),
             ("embeddings.token_type_embeddings.weight", "segment_embedding.weight"),
             ("embeddings.LayerNorm.*", "embedding_norm.*"),
             ("encoder.layer.{i}.attention.self.query.*", "blocks.{i}.attn.q_proj.*"),
@@ -27,6 +26,11 @@ def _trunk(prefix: str) -> KeyMap:
             ("encoder.layer.{i}.output.dense.*", "blocks.{i}.ff.out_proj.*"),
             ("encoder.layer.{i}.output.LayerNorm.*", "blocks.{i}.ff_norm.*"),
             theirs=prefix,
+        )
+        + (
+            lines((f"{prefix}embeddings.position_embeddings.weight", "position_embedding.weight"))
+            if positions
+            else ()
         ),
         aliases=tuple(
             (f"{part}.{{path}}", f"{prefix}{part}.{{path}}") for part in ("embeddings", "encoder", "pooler")
@@ -93,7 +97,7 @@ def roformer_map(config: BertConfig, names: Names | None = None) -> KeyMap:
     heads = {"classifier": KeyMap(DEEP_CLASSIFIER), "tagger": KeyMap(CLASSIFIER), "qa": KeyMap(ANSWER)}
     if config.head == "mlm":
         heads["mlm"] = _predictions(config, names)
-    return combined(_trunk("roformer."), OLD_NORMS, heads.get(config.head, KeyMap(())))
+    return combined(_trunk("roformer.", positions=False), OLD_NORMS, heads.get(config.head, KeyMap(())))
 
 
 def _read(facts: Facts, head: str, names: Names) -> Reading:

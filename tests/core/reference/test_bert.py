@@ -9,7 +9,7 @@ import transformers
 from torch import Tensor, nn
 
 import core
-from core import key_maps
+from core.pretrained.families.bert import bert_map
 from tests.core.reference.equality import (
     assert_equal,
     assert_equal_attention,
@@ -55,7 +55,7 @@ def inputs() -> tuple[Tensor, Tensor, Tensor, Tensor]:
 def test_pretraining_logits_pooler_and_attention(n_layers, n_heads, d_model, d_ff):
     theirs = randomise(transformers.BertForPreTraining(their_config(n_layers, n_heads, d_model, d_ff)))
     ours = our_model(n_layers, n_heads, d_model, d_ff)
-    copy_weights(theirs, ours, key_maps.BERT)
+    copy_weights(theirs, ours, bert_map(ours.config))
     ids, lengths, valid, segments = inputs()
     arguments = {"attention_mask": valid.long(), "token_type_ids": segments}
     with torch.no_grad():
@@ -77,7 +77,7 @@ def test_pretraining_logits_pooler_and_attention(n_layers, n_heads, d_model, d_f
 def test_pretraining_gradients(n_layers, n_heads, d_model, d_ff):
     theirs = randomise(transformers.BertForPreTraining(their_config(n_layers, n_heads, d_model, d_ff)))
     ours = our_model(n_layers, n_heads, d_model, d_ff)
-    copy_weights(theirs, ours, key_maps.BERT)
+    copy_weights(theirs, ours, bert_map(ours.config))
     ids, lengths, valid, segments = inputs()
     out = ours(ids, lengths, segments)
     expected = theirs(ids, attention_mask=valid.long(), token_type_ids=segments)
@@ -88,7 +88,7 @@ def test_pretraining_gradients(n_layers, n_heads, d_model, d_ff):
     ]:
         loss = F.cross_entropy(logits[valid], tokens[valid]) + F.cross_entropy(next_sentence, follows)
         loss.backward()
-    assert_equal_gradients(ours, theirs, key_maps.BERT, 1e-4)
+    assert_equal_gradients(ours, theirs, bert_map(ours.config), 1e-4)
 
 
 def test_untied_output_table():
@@ -96,7 +96,7 @@ def test_untied_output_table():
     randomise(theirs)
     theirs.cls.predictions.decoder.bias = theirs.cls.predictions.bias  # one bias in either case
     ours = our_model(2, 4, 32, 64, tie_embeddings=False)
-    copy_weights(theirs, ours, key_maps.BERT)
+    copy_weights(theirs, ours, bert_map(ours.config))
     assert not torch.equal(ours.head.proj.weight, ours.token_embedding.weight)
     ids, lengths, valid, segments = inputs()
     expected = theirs(ids, attention_mask=valid.long(), token_type_ids=segments).prediction_logits
@@ -104,20 +104,20 @@ def test_untied_output_table():
 
 
 HEADS = {
-    "classifier": (transformers.BertForSequenceClassification, key_maps.BERT_CLASSIFIER),
-    "tagger": (transformers.BertForTokenClassification, key_maps.BERT_TAGGER),
-    "qa": (transformers.BertForQuestionAnswering, key_maps.BERT_QA),
+    "classifier": (transformers.BertForSequenceClassification, "tanh"),
+    "tagger": (transformers.BertForTokenClassification, "none"),
+    "qa": (transformers.BertForQuestionAnswering, "none"),
 }
 
 
 @each_size
 @pytest.mark.parametrize("head", HEADS)
 def test_task_heads(head, n_layers, n_heads, d_model, d_ff):
-    their_class, key_map = HEADS[head]
+    their_class, pooler = HEADS[head]
     n_labels = 2 if head == "qa" else 5
     theirs = randomise(their_class(their_config(n_layers, n_heads, d_model, d_ff, num_labels=n_labels)))
-    ours = our_model(n_layers, n_heads, d_model, d_ff, head=head, n_labels=n_labels)
-    copy_weights(theirs, ours, key_map)
+    ours = our_model(n_layers, n_heads, d_model, d_ff, head=head, n_labels=n_labels, pooler=pooler)
+    copy_weights(theirs, ours, bert_map(ours.config))
     ids, lengths, valid, segments = inputs()
     out = ours(ids, lengths, segments)
     expected = theirs(ids, attention_mask=valid.long(), token_type_ids=segments)
@@ -134,4 +134,4 @@ def test_task_heads(head, n_layers, n_heads, d_model, d_ff):
         assert_equal(mine, other, 1e-4, head)
         mine.square().mean().backward(retain_graph=True)
         other.square().mean().backward(retain_graph=True)
-    assert_equal_gradients(ours, theirs, key_map, 1e-4)
+    assert_equal_gradients(ours, theirs, bert_map(ours.config), 1e-4)

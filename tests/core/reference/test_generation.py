@@ -9,7 +9,8 @@ from transformers.generation import logits_process as theirs_of
 
 import core
 from core.decoding import filters
-from core.key_maps import GPT2, T5
+from core.pretrained.families.gpt2 import gpt2_map
+from core.pretrained.families.t5 import t5_map
 from tests.core.reference.equality import copy_weights, padded_batch, randomise
 
 VOCABULARY, EOS, NEW = 30, 2, 14
@@ -36,7 +37,7 @@ def gpt(seed: int):
     )  # fmt: skip
     theirs = randomise(transformers.GPT2LMHeadModel(config)).eval()
     ours = core.build("gpt", vocab_size=VOCABULARY, n_layers=2, n_heads=2, d_model=16, max_len=40)
-    copy_weights(theirs, ours, GPT2)
+    copy_weights(theirs, ours, gpt2_map(ours.config))
     return theirs, ours
 
 
@@ -48,7 +49,7 @@ def t5(seed: int):
     )  # fmt: skip
     theirs = randomise(transformers.T5ForConditionalGeneration(config)).eval()
     ours = core.build("t5", vocab_size=VOCABULARY, n_layers=2, n_heads=2, d_model=16, d_head=8, d_ff=24)
-    copy_weights(theirs, ours, T5)
+    copy_weights(theirs, ours, t5_map(ours.config))
     return theirs, ours
 
 

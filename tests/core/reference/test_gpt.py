@@ -8,7 +8,7 @@ import torch.nn.functional as F
 import transformers
 
 import core
-from core.key_maps import GPT2
+from core.pretrained.families.gpt2 import gpt2_map
 from tests.core.reference.equality import (
     assert_equal,
     assert_equal_attention,
@@ -44,7 +44,7 @@ def test_logits_attention_and_gradients(n_layers, n_heads, d_model, d_ff, tied):
     theirs = randomise(transformers.GPT2LMHeadModel(config))
     sizes = {"n_layers": n_layers, "n_heads": n_heads, "d_model": d_model, "d_ff": d_ff, "max_len": TIME + 2}
     ours = core.build("gpt", vocab_size=VOCABULARY, tie_embeddings=tied, **sizes)
-    copy_weights(theirs, ours, GPT2)
+    copy_weights(theirs, ours, gpt2_map(ours.config))
     assert torch.equal(ours.head.proj.weight, ours.token_embedding.weight) == tied
     ids, lengths, valid = padded_batch(BATCH, TIME, VOCABULARY)
 
@@ -61,7 +61,7 @@ def test_logits_attention_and_gradients(n_layers, n_heads, d_model, d_ff, tied):
     tokens = torch.randint(0, VOCABULARY, (int(valid.sum()),))
     for logits in (fused.logits, expected.logits):
         F.cross_entropy(logits[valid], tokens).backward()
-    assert_equal_gradients(ours, theirs, GPT2, 1e-4)
+    assert_equal_gradients(ours, theirs, gpt2_map(ours.config), 1e-4)
 
 
 def test_without_padding():
@@ -71,6 +71,6 @@ def test_without_padding():
     )
     theirs = randomise(transformers.GPT2LMHeadModel(config))
     ours = core.build("gpt", vocab_size=VOCABULARY, n_layers=2, n_heads=4, d_model=32, max_len=TIME)
-    copy_weights(theirs, ours, GPT2)
+    copy_weights(theirs, ours, gpt2_map(ours.config))
     ids, _, _ = padded_batch(BATCH, TIME, VOCABULARY)
     assert_equal(ours(ids).logits, theirs(ids).logits, 1e-4, "logits")

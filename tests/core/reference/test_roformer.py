@@ -8,7 +8,7 @@ import torch.nn.functional as F
 import transformers
 
 import core
-from core.key_maps import ROFORMER
+from core.pretrained.families.bert import roformer_map
 from tests.core.reference.equality import (
     assert_equal,
     assert_equal_attention,
@@ -38,8 +38,8 @@ def test_logits_attention_and_gradients(n_layers, n_heads, d_model, d_ff):
     )
     theirs = randomise(transformers.RoFormerForMaskedLM(config))
     sizes = {"n_layers": n_layers, "n_heads": n_heads, "d_model": d_model, "d_ff": d_ff, "max_len": TIME + 2}
-    ours = core.build("roformer", vocab_size=VOCABULARY, **sizes)
-    copy_weights(theirs, ours, ROFORMER)
+    ours = core.build("roformer", vocab_size=VOCABULARY, pooler="none", **sizes)
+    copy_weights(theirs, ours, roformer_map(ours.config))
     ids, lengths, valid = padded_batch(BATCH, TIME, VOCABULARY)
     segments = (torch.arange(TIME) >= lengths[:, None] // 2).long()
 
@@ -56,4 +56,4 @@ def test_logits_attention_and_gradients(n_layers, n_heads, d_model, d_ff):
     tokens = torch.randint(0, VOCABULARY, (int(valid.sum()),))
     for logits in (fused.logits, expected.logits):
         F.cross_entropy(logits[valid], tokens).backward()
-    assert_equal_gradients(ours, theirs, ROFORMER, 1e-4)
+    assert_equal_gradients(ours, theirs, roformer_map(ours.config), 1e-4)

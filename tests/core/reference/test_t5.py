@@ -9,7 +9,7 @@ import transformers
 from torch import nn
 
 import core
-from core.key_maps import T5, T5_GATED
+from core.pretrained.families.t5 import t5_map
 from tests.core.reference.equality import (
     assert_equal,
     assert_equal_attention,
@@ -21,9 +21,8 @@ from tests.core.reference.equality import (
 
 VOCABULARY = 40
 VERSIONS = {
-    "v1.0": (T5, {"feed_forward_proj": "relu"}, {"activation": "relu"}),
+    "v1.0": ({"feed_forward_proj": "relu"}, {"activation": "relu"}),
     "v1.1": (
-        T5_GATED,
         {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False},
         {"activation": "geglu-tanh", "tie_embeddings": False},
     ),
@@ -41,7 +40,7 @@ VERSIONS = {
     ],
 )
 def test_logits_attention_and_gradients(version, depths, n_heads, d_model, d_head, d_ff, buckets, source, target):
-    key_map, their_options, our_options = VERSIONS[version]
+    their_options, our_options = VERSIONS[version]
     config = transformers.T5Config(
         vocab_size=VOCABULARY,
         num_layers=depths[0],
@@ -73,7 +72,7 @@ def test_logits_attention_and_gradients(version, depths, n_heads, d_model, d_hea
         max_distance=buckets[1],
         **our_options,
     )
-    copy_weights(theirs, ours, key_map)
+    copy_weights(theirs, ours, t5_map(ours.config))
     assert torch.equal(ours.head.proj.weight, ours.encoder.token_embedding.weight) == (version == "v1.0")
     src, src_lengths, src_valid = padded_batch(4, source, VOCABULARY, seed=1)
     tgt, tgt_lengths, tgt_valid = padded_batch(4, target, VOCABULARY, seed=2)
@@ -103,4 +102,4 @@ def test_logits_attention_and_gradients(version, depths, n_heads, d_model, d_hea
     tokens = torch.randint(0, VOCABULARY, (int(tgt_valid.sum()),))
     for logits in (fused.logits, expected.logits):
         F.cross_entropy(logits[tgt_valid], tokens).backward()
-    assert_equal_gradients(ours, theirs, key_map, 1e-4)
+    assert_equal_gradients(ours, theirs, t5_map(ours.config), 1e-4)
