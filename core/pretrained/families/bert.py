@@ -138,7 +138,7 @@ def _read_roberta(facts: Facts, head: str, names: Names) -> Reading:
     _only_absolute_positions(facts)
     read = _read(facts, head, names)
     offset = facts.whole("pad_token_id", 1) + 1
-    read.options |= {"position_offset": offset, "max_len": max(read.options["max_len"] - offset, 0)}
+    read.options.update(position_offset=offset, max_len=max(read.options["max_len"] - offset, 0))
     if head == "mlm":
         read.options["head_activation"] = "gelu"
     if head == "classifier":

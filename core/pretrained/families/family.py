@@ -72,4 +72,4 @@ class Family:
                 f"head = {head!r} has no place in a {self.model_type} checkpoint.",
                 f"{self.model_type} 检查点中没有 head = {head!r} 的位置。",
             )
-        return found[0]
+        return found[-1 if getattr(config, "judges_sentences", False) else 0]  # BERT has a class for both heads
