@@ -41,9 +41,10 @@ export function mountSidebar(parent) {
     picker.value = story.name;
     facts.textContent = [say(`family.${story.family}`), ...shapeWords(story.shape), say("parameters", { n: story.parameters })].join(" · ");
     const measured = typeof story.accuracy === "number"; // a run that is being trained is not, yet
-    const made = [measured ? say("held_out_share", { share: story.accuracy }) : say("not_measured"), say("seed", { seed: story.seed })];
-    for (const [n, share] of Object.entries(story.accuracy_by_length ?? {})) made.splice(1, 0, say("at_length", { n, share }));
-    if (story.ceiling) made.splice(1, 0, say("at_best", { share: story.ceiling }));
+    const made = [measured ? say("held_out_share", { share: story.accuracy }) : say("not_measured")];
+    if (story.ceiling) made.push(say("at_best", { share: story.ceiling }));
+    for (const [n, share] of Object.entries(story.accuracy_by_length ?? {})) made.push(say("at_length", { n, share }));
+    made.push(say("seed", { seed: story.seed }));
     pills.replaceChildren(...made.map((text) => make("span", { class: "pill" }, text)));
     sayInto(lead, inLanguage(story.lead));
     hint.textContent = sentences(inLanguage(story.about), alphabet(story.alphabet));

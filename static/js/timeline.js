@@ -4,12 +4,14 @@ import { make } from "./dom.js";
 import { spreadOut } from "./lines.js";
 import { on, set, shown, state } from "./store.js";
 import { brokenAt, curve, highest, lastStep, scaleOf, ticks } from "./timeline_curves.js";
+import { BESIDE, byImportance, placeWords } from "./timeline_moments.js";
 import { inLanguage, say } from "./words.js";
 
 const PLAY_MS = 260, TICK = 44; // ms per snapshot; px between two numbers below the curves
-const [TOP, TOP_NARROW, BOTTOM, LEFT, RIGHT, RIGHT_WIDE] = [18, 28, 28, 64, 164, 196]; // px around the curves
+const [KNOB, BOTTOM, LEFT, RIGHT, RIGHT_WIDE] = [16, 28, 64, 164, 196]; // px around the curves; above them the playhead's knob
 const NARROW = 560, WIDE = 1600; // px of the whole from which there is room for names beside the curves, and for larger type
-const NAME = 16, ALIKE = 0.15; // px between two names; held-out and training accuracy closer than this share one
+const ALIKE = 0.15; // held-out and training accuracy closer than this share one name
+const ruler = document.createElement("canvas").getContext("2d");
 let svg, playhead, playButton, timer = null, place = null, drawnRun = null;
 
 export function mountTimeline(parent) {
@@ -72,20 +74,23 @@ function draw() {
   const { clientWidth: width, clientHeight: height } = svg;
   if (!width) return;
   const { story } = shown, last = lastStep(story);
-  const narrow = width < NARROW, left = narrow ? 14 : LEFT, right = narrow ? 20 : width < WIDE ? RIGHT : RIGHT_WIDE, top = narrow ? TOP_NARROW : TOP;
+  const narrow = width < NARROW, left = narrow ? 14 : LEFT, right = narrow ? 20 : width < WIDE ? RIGHT : RIGHT_WIDE;
   const inner = width - left - right, foot = height - BOTTOM, x = scaleOf(story, left, inner), most = highest(story.loss);
+  ruler.font = getComputedStyle(svg).font;
+  const told = worded(story, x, left, left + inner, narrow), line = Math.ceil(parseFloat(ruler.font.match(/[\d.]+px/)) * 1.15);
+  const rows = narrow ? 1 : Math.max(0, ...told.map(({ where }) => (where ? where.row + 1 : 0))), top = rows * line + KNOB + 4;
   const yLoss = (loss) => top + (foot - top) * (1 - Math.min(1.05, loss / most));
   const yAccuracy = (accuracy) => top + (foot - top) * (1 - accuracy);
   const loss = curve(story.loss, story.steps, x, yLoss), accuracy = curve(story.accuracies, story.steps, x, yAccuracy);
-  place = { x, top, foot, left, end: left + inner, narrow };
-  playhead = make("g", { class: "playhead" }, make("line", { y1: top - 12, y2: foot + 4 }), make("circle", { cy: top - 11, r: 6 }));
+  place = { x, top, foot, left, end: left + inner, narrow, line };
+  playhead = make("g", { class: "playhead" }, make("line", { y1: top - 8, y2: foot + 4 }), make("circle", { cy: top - 8, r: 6 }));
   playButton.disabled = story.snapshots.length < 2;
   svg.replaceChildren(
     ...chance(story, yAccuracy),
     ...[[loss, yLoss, "loss"], [accuracy, yAccuracy, "accuracy"]].flatMap(([line, y, name]) => drawn(line, y, name)),
     ...ticks(last, x, TICK).map((step) => make("text", { x: x(step), y: height - 6, class: "tick" }, String(step))),
     ...story.snapshots.map((step) => make("line", { x1: x(step), x2: x(step), y1: foot, y2: foot + 4, class: "snap" })),
-    ...moments(story), ...broken(story),
+    ...told.map(drawMoment), ...broken(story),
     ...(narrow ? namesAbove(loss, accuracy) : names(story, loss, accuracy, yLoss, yAccuracy)),
     ...(isShare(story.accuracy) ? [make("circle", { cx: left + inner, cy: yAccuracy(story.accuracy), r: 4, class: "held-out" },
       make("title", {}, say("held_out_share", { share: story.accuracy })))] : []),
@@ -114,12 +119,12 @@ function chance(story, y) {
 
 // beside the curves' ends, none over another
 function names(story, loss, accuracy, yLoss, yAccuracy) {
-  const { top, foot, end } = place, wanted = [];
+  const { top, foot, end, line } = place, wanted = [];
   if (accuracy.count) wanted.push({ y: yAccuracy(accuracy.end), text: say("train_accuracy"), kind: "accuracy-name" });
   if (loss.count) wanted.push({ y: yLoss(loss.end), text: say("loss"), kind: "loss-name" });
   if (isShare(story.accuracy) && !(Math.abs(story.accuracy - accuracy.end) <= ALIKE)) wanted.push({ y: yAccuracy(story.accuracy), text: say("held_out"), kind: "held-out-name" });
   wanted.sort((a, b) => a.y - b.y);
-  const places = spreadOut(wanted.map(({ y }) => y), NAME, top, foot);
+  const places = spreadOut(wanted.map(({ y }) => y), line + 1, top, foot);
   return wanted.map(({ text, kind }, i) => make("text", { x: end + 10, y: places[i] + 4, class: `name ${kind}` }, text));
 }
 
@@ -128,7 +133,7 @@ function namesAbove(loss, accuracy) {
   const words = [[accuracy, "accuracy-name", say("train_accuracy")], [loss, "loss-name", say("loss")]].filter(([line]) => line.count);
   let at = place.left;
   return words.map(([, kind, text]) => {
-    const name = make("text", { x: at, y: 13, class: `name ${kind}` }, `— ${text}`);
+    const name = make("text", { x: at, y: 14, class: `name ${kind}` }, `— ${text}`);
     at += widthOf(text) + 34;
     return name;
   });
@@ -145,31 +150,22 @@ function broken(story) {
     narrow ? "" : make("text", { x: before ? at - 9 : at + 9, y: (top + foot) / 2, class: before ? "end" : "" }, text))];
 }
 
-const widthOf = (text) => [...text].reduce((sum, letter) => sum + (letter > "\u2e7f" ? 13.5 : 7.4), 0);
+const widthOf = (text) => ruler.measureText(text).width;
 
-// Diamonds for all moments; words for as many as have room, in two rows, never one over another.
-function moments(story) {
-  const { x, top, foot, end, narrow } = place, rows = [[], []];
-  return [...story.moments].sort(byImportance).map((moment) => {
-    const at = x(moment.step), text = inLanguage(moment.text);
-    const group = make("g", { class: "moment", onpointerdown: (event) => { event.stopPropagation(); jump(moment); } },
-      make("title", {}, say("moment_at", { step: moment.step, what: text })),
-      make("line", { x1: at, x2: at, y1: top, y2: foot }),
-      make("polygon", { points: `${at - 5},${foot} ${at},${foot - 6} ${at + 5},${foot} ${at},${foot + 6}` }));
-    const width = widthOf(text) + 16, from = at + width > end ? at - width : at;
-    const row = narrow ? -1 : rows.findIndex((taken) => taken.every(([a, b]) => from > b || from + width < a));
-    if (row >= 0) {
-      rows[row].push([from, from + width]);
-      group.append(make("text", { x: from < at ? at - 6 : at + 6, y: row === 0 ? 12 : foot - 10, class: from < at ? "end" : "" }, text));
-    }
-    return group;
-  });
+// all moments, the most telling first, each with the place of its words, if there is room for them
+function worded(story, x, left, end, narrow) {
+  const sorted = [...story.moments].sort(byImportance).map((moment) => ({ moment, at: x(moment.step), text: inLanguage(moment.text) }));
+  const places = narrow ? [] : placeWords(sorted.map((one) => ({ ...one, width: widthOf(one.text) })), left, end);
+  return sorted.map((one, i) => ({ ...one, where: places[i] ?? null }));
 }
 
-// The run's own moments first, then heads with a telling role: they get the words when there is little room.
-function byImportance(a, b) {
-  const rank = ({ head, text }) => (head === null ? 0 : /induction|alignment/.test(text.en) ? 1 : 2);
-  return rank(a) - rank(b) || a.step - b.step;
+function drawMoment({ moment, at, text, where }) {
+  const { top, foot, line } = place, base = where ? top - KNOB - where.row * line - 2 : top;
+  return make("g", { class: "moment", onpointerdown: (event) => { event.stopPropagation(); jump(moment); } },
+    make("title", {}, say("moment_at", { step: moment.step, what: text })),
+    make("line", { x1: at, x2: at, y1: where ? base - line + 5 : top, y2: foot }),
+    make("polygon", { points: `${at - 5},${foot} ${at},${foot - 6} ${at + 5},${foot} ${at},${foot + 6}` }),
+    where ? make("text", { x: where.before ? at - BESIDE : at + BESIDE, y: base, class: where.before ? "end" : "" }, text) : "");
 }
 
 // A moment lies at a step of training; the picture is that of the first snapshot that shows it.
