@@ -16,11 +16,10 @@ from app import payload
 from app.answering import answer
 from app.attention_maps import Heads, stacks_of
 from app.problem import Problem
+from core.moments import CLEAR
 from core.run import Run
 from core.tape import Tape
 from core.training.optimisers import load_parameters
-
-CLEAR = 0.4  # the share of a head's weight from which a role is called clear
 
 RECURRENT = re.compile(r"(?P<stack>.*?)layers\.(?P<layer>\d+)\.(?P<direction>fwd|bwd)\.(?P<point>\w+)")
 

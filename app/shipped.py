@@ -1,7 +1,7 @@
 """The trained runs that come with the app, each with its snapshots: `python -m app.shipped` trains them again.
 
-Same recipe and seed, same weights. A shipped run can be looked at through all of its training; it carries no optimiser
-state, so to go on training one it is trained again from its recipe.
+Same recipe and seed, same weights. A shipped run can be looked at through all of its training (`shipped_weights` tells how
+its snapshots are kept); it carries no optimiser state, so to go on training one it is trained again from its recipe.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 import core
+from app.shipped_weights import pack, unpack
 from core.measures import count_parameters
 from core.moments import Moment, find_moments
 from core.options import Text
 from core.recipes import recipe_from_dict
 from core.run import Run
-from core.training.history import Snapshot
 from core.training.loop import Step
 from core.training.optimisers import load_parameters
 
@@ -40,7 +40,7 @@ class Shipped:
     task: str
     variant: str = "default"
     seed: int = 0
-    snapshots: int = 8
+    snapshots: int = 12
     first_input: str = ""
     longer: tuple[int, ...] = ()  # also evaluated at these lengths
     focus: dict[str, Any] = field(default_factory=dict)  # what is looked at first
@@ -98,10 +98,7 @@ def load(name: str) -> Opened:
         tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     run = Run(recipe_from_dict(facts["recipe"]), facts["seed"])
     run.steps = [Step(*values) for values in facts["steps"]]
-    run.snapshots.kept = [
-        Snapshot(step, {key.split("/", 1)[1]: w for key, w in tensors.items() if key.startswith(f"{step}/")})
-        for step in facts["snapshots"]
-    ]
+    run.snapshots.kept = unpack(tensors, facts["snapshots"], run.snapshots[0])
     load_parameters(run.model, run.snapshots[-1].weights)
     run.model.eval()
     moments = [Moment(m["step"], Text(**m["text"]), m["head"]) for m in facts["moments"]]
@@ -126,10 +123,9 @@ def make(one: Shipped) -> None:
         "accuracy": accuracy,
         "accuracy_by_length": {str(n): run.evaluate(EVALUATED_ON, length=n).accuracy for n in one.longer},
     }
-    tensors = {f"{s.step}/{name}": w for s in run.snapshots for name, w in s.weights.items()}
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{one.name}.safetensors"
-    save_file(tensors, path, metadata={"run": json.dumps(facts)})
+    save_file(pack(run.snapshots.kept), path, metadata={"run": json.dumps(facts)})
     print(f"{one.name}: {accuracy:.2%} on held-out, {len(keep)} snapshots, {path.stat().st_size / 1e6:.2f} MB")
 
 
