@@ -12,7 +12,7 @@ import { shown, state } from "./store.js";
 import { isolated, quoted } from "./token_labels.js";
 import { say, sayInto } from "./words.js";
 
-const HEIGHT = 112, FOOT = 16, SCALE = 44; // px of the bars; below them for the units, beside them for the numbers
+const HEIGHT = 112, FOOT = 16, SCALE = 52; // px of the bars; below them for the units, beside them for the numbers
 const NAMED = 13; // letters of a token beside its place
 
 export class Arithmetic {
@@ -36,6 +36,7 @@ export class Arithmetic {
   // no numbers yet, or none to be had: a sentence, and nothing to keep
   empty(sentence) {
     this.answer = null;
+    this.figure.element.classList.remove("stale");
     this.sentence.textContent = sentence;
     this.where.textContent = "";
     this.figure.say("");
@@ -57,6 +58,11 @@ export class Arithmetic {
     this.figure.lock(waiting);
   }
 
+  // what is shown is of another run or input: nobody should read it as this one's
+  outdate() {
+    this.figure.element.classList.add("stale");
+  }
+
   choose(found, { steps, points, query, key }) {
     if (!ready()) return; // the answer came after the run had been changed
     const layer = points.indexOf(pointOf(state.layer)), answer = found[steps.indexOf(step())]?.[layer]?.[state.head];
@@ -70,6 +76,7 @@ export class Arithmetic {
   take(answer, { query, key, step: at }) {
     this.answer = answer;
     this.wait(false);
+    this.figure.element.classList.remove("stale");
     for (const part of [this.card, this.heading, this.bars, this.figure.keep]) part.hidden = false;
     this.where.textContent = say("arithmetic_title", { head: headTitle(), step: at });
     const { rows, columns } = axes(), { kind, dot, scale, terms, bias, kept, score, exp, sum_exp: sum, weight } = answer;

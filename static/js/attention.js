@@ -7,13 +7,15 @@ import { chips, make } from "./dom.js";
 import { Grid } from "./grid.js";
 import { OneHead } from "./one_head.js";
 import { Report } from "./report.js";
+import { chooseRun } from "./session.js";
 import { on, set, shown, state } from "./store.js";
-import { say } from "./words.js";
+import { openTab } from "./tabs.js";
+import { inLanguage, say } from "./words.js";
 
 const WAYS = ["map", "arcs", "rollout", "head", "model", "neuron"];
 
 export function mountAttention(parent) {
-  const groups = make("div", { class: "chips" }), ways = make("div", { class: "chips" }), nothing = make("p", { class: "nothing", hidden: true });
+  const groups = make("div", { class: "chips" }), ways = make("div", { class: "chips" }), nothing = make("div", { class: "nothing", hidden: true });
   const top = make("div", { class: "attention-top" }, groups, ways);
   const [left, middle, right, below] = ["all-heads", "one-head", "one-cell", "one-report"].map((name) => make("section", { class: name }));
   const views = make("div", { class: "attention-views" }, left, middle, right, below), framed = make("section", { hidden: true });
@@ -27,9 +29,7 @@ export function mountAttention(parent) {
     top.hidden = !stacks.length;
     views.hidden = !stacks.length || isBertViz();
     framed.hidden = !stacks.length || !isBertViz();
-    const gates = () => document.querySelector("#tab-gates-button").click();
-    nothing.replaceChildren(say("no_attention", { family: say(`a_family.${shown.story.family}`) }), " ",
-      make("button", { type: "button", class: "small", onclick: gates }, say("tab_gates")));
+    if (!stacks.length) sayNothing(nothing);
     if (!ready()) return;
     if (state.focus === "rollout" && !heads().rollout) return set({ focus: "map" });
     chips(groups, stacks.map(({ name }) => ({ value: name, text: say(`group.${name}`) })), state.group,
@@ -47,6 +47,7 @@ export function mountAttention(parent) {
     for (const part of [grid, one, report, arithmetic]) part.draw();
   });
   on(["look", "group", "layer", "head", "moment", "theme", "focus"], drawAll);
+  on(["look"], () => arithmetic.outdate());
   on(["theme"], () => arithmetic.repaint());
   on(["cell"], () => {
     if (!ready() || isBertViz()) return;
@@ -54,6 +55,17 @@ export function mountAttention(parent) {
     arithmetic.draw();
   });
   linkSidebar(one);
+}
+
+// A run without attention: where its own insides are, and which runs have attention.
+function sayNothing(element) {
+  const attending = shown.runs.filter(({ family }) => !["rnn", "gru", "lstm"].includes(family));
+  const button = (text, onclick, on = "") => make("button", { type: "button", class: `chip ${on}`, onclick }, text);
+  element.replaceChildren(
+    make("p", {}, say("no_attention", { family: say(`a_family.${shown.story.family}`) })),
+    make("div", { class: "chips" }, button(say("open_gates"), () => openTab("gates"), "on")),
+    make("p", {}, say("attention_elsewhere")),
+    make("div", { class: "chips" }, ...attending.map(({ name, title }) => button(inLanguage(title), () => chooseRun(name)))));
 }
 
 // However often it is asked for while a choice takes effect, it is done once, before the page is painted.

@@ -2,7 +2,7 @@
 
 import { askArrays, askText } from "./api.js";
 import { dark, token } from "./colour.js";
-import { about, axes, heads, pointOf, question, step, weights } from "./current.js";
+import { about, axes, heads, isBertViz, pointOf, question, step, weights } from "./current.js";
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { Latest } from "./latest.js";
@@ -12,7 +12,7 @@ import { language, say } from "./words.js";
 
 const MOST_LINES = 60000; // BertViz draws about 23,000 lines a second
 const MOST_SENT = 5 * MOST_LINES; // weights handed over, of which the head view draws one layer
-const LEAST_ROOM = 960, EDGE = 24; // px: of a frame, left and right within it
+const LEAST_ROOM = { head: 340, model: 340, neuron: 960 }, EDGE = 24; // px: of a frame, left and right within it
 const LETTERS = 11; // of a token: what fits into BertViz's boxes
 
 export class BertViz {
@@ -55,7 +55,7 @@ export class BertViz {
     this.loaded = (async () => {
       const page = (this.pages[view] ??= await askText(`bertviz/${view}/${language}`));
       if (this.opened !== view) return;
-      this.frame = make("iframe", { sandbox: "allow-scripts", title: say(`focus.${view}`), srcdoc: page });
+      this.frame = make("iframe", { sandbox: "allow-scripts", title: say(`focus.${view}`), style: `min-width: ${LEAST_ROOM[view]}px`, srcdoc: page });
       const ready = new Promise((resolve) => { this.ready = resolve; });
       this.holder.replaceChildren(this.frame);
       await ready;
@@ -91,7 +91,7 @@ export class BertViz {
   // the room there is, and the page's own colours
   surroundings() {
     const [ground, ink, line, soft] = ["--iv-card", "--iv-ink", "--iv-line", "--iv-soft"].map(token);
-    return { room: Math.max(LEAST_ROOM, this.holder.clientWidth) - 2 * EDGE, colours: { ground, ink, line, soft } };
+    return { room: Math.max(LEAST_ROOM[state.focus], this.holder.clientWidth) - 2 * EDGE, colours: { ground, ink, line, soft } };
   }
 
   post(message) {
@@ -115,7 +115,7 @@ export class BertViz {
     clearTimeout(this.timer);
     if (!this.holder.clientWidth) return;
     this.timer = setTimeout(() => {
-      if (this.sent && this.surroundings().room !== this.sent.room) this.post({ ...this.sent, ...this.surroundings() });
+      if (this.sent && isBertViz() && this.surroundings().room !== this.sent.room) this.post({ ...this.sent, ...this.surroundings() });
     }, 200);
   }
 

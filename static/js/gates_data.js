@@ -1,8 +1,9 @@
 // What the Gates tab draws from: the chosen layer of the look, and its workings, which come once per input.
 
 import { askArrays } from "./api.js";
-import { show, shown, state } from "./store.js";
-import { has, say } from "./words.js";
+import { set, show, shown, state } from "./store.js";
+import { shortened } from "./token_labels.js";
+import { has, inLanguage, say } from "./words.js";
 
 const ORDER = ["forget", "reset", "input", "update", "candidate", "output", "cell", "hidden"]; // as the equations go
 const SIGNED = ["candidate", "hidden", "cell"]; // the others are gates, 0…1
@@ -87,6 +88,21 @@ export function layerName(name) {
   const deep = others.some((one) => one[2] !== "0"), both = others.some((one) => one[1] === stack && one[3] === "bwd");
   const parts = [stack && say(`gates.${stack}`), deep && say("gates.layer", { n: number }), both && say(`gates.${direction}`)].filter(Boolean);
   return parts.length ? parts.join(" · ") : say("gates.layer", { n: number });
+}
+
+// What a kept picture is of.
+export function pictured() {
+  const run = shown.runs.find(({ name }) => name === state.run);
+  return [run ? inLanguage(run.title) : state.run, layerName(state.cells), say("at_step", { step: trainingStep() }), shortened(shown.look.text, 60)].join(" · ");
+}
+
+// Left and right on a picture over the tokens: another token.
+export function stepKeys(event) {
+  const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (!move) return;
+  event.preventDefault();
+  event.stopPropagation();
+  set({ step: Math.max(0, Math.min(tokens().length - 1, time() + move)) });
 }
 
 export const pointName = (name) => say(`gates.point.${name}`);

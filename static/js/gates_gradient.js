@@ -4,7 +4,7 @@ import { askArrays, Refusal } from "./api.js";
 import * as colour from "./colour.js";
 import { chips, make } from "./dom.js";
 import { Figure } from "./figure.js";
-import { fresh, layer, layerName, question, time, tokens } from "./gates_data.js";
+import { fresh, layer, layerName, pictured, question, stepKeys, time, tokens } from "./gates_data.js";
 import { typeSize } from "./lines.js";
 import { plot, plotKeep } from "./plot.js";
 import { sentences } from "./sentences.js";
@@ -19,8 +19,8 @@ const MOST_ANSWERS = 100, NARROW = 480; // px
 
 export class Gradient {
   constructor(parent) {
-    this.box = make("div", { class: "gates-plot", role: "img" });
-    this.figure = new Figure(parent, { name: () => `gradient-${this.of}-step${shown.story.snapshots[state.moment]}`, keep: {
+    this.box = make("div", { class: "gates-plot", role: "img", tabindex: 0, onkeydown: (event) => this.of === "input" && stepKeys(event) });
+    this.figure = new Figure(parent, { title: say("gates.view.gradient"), about: () => (this.of === "input" ? pictured() : say(`gates.gradient_help.${this.of}`)), name: () => `gradient-${this.of}-step${shown.story.snapshots[state.moment]}`, keep: {
       ...plotKeep(this.box), csv: () => this.csv() } });
     this.switch = make("div", { class: "chips" });
     this.figure.tools.append(this.switch);
@@ -105,8 +105,9 @@ export class Gradient {
     const length = lines[0].logs.length, own = this.of === "input", every = Math.max(1, Math.ceil(length / 24));
     const ticks = Array.from({ length }, (_, t) => t).filter((t) => t % every === 0), accent = colour.token("--iv-accent");
     const range = [Math.min(...lines.map(({ lowest }) => lowest)) - 0.5, Math.max(...lines.map(({ highest }) => highest)) + 0.5];
+    const names = this.narrow ? null : this.names(lines, range);
     return {
-      margin: { l: 92 }, annotations: this.narrow ? [] : this.names(lines, range), showlegend: this.narrow,
+      margin: { l: 92 }, annotations: names ?? [], showlegend: !names,
       xaxis: {
         tickvals: ticks, ticktext: ticks.map((t) => (own ? escaped(tokens()[t]) : String(t))), zeroline: false, range: [-0.5, length - 0.5],
         title: { text: say(own ? "gates.tokens_read" : "gates.position_read") },
@@ -116,17 +117,15 @@ export class Gradient {
     };
   }
 
-  // each line's name above it, a third of the way in; where two would meet, the lower one moves down
+  // each line's name above it, a third of the way in; null where two would meet
   names(lines, range) {
     const step = (NAME * (range[1] - range[0])) / Math.max(200, this.box.clientHeight - 80), x = Math.floor(lines[0].logs.length / 3);
-    let above = Infinity;
-    return lines.map((one) => ({ ...one, at: one.shares[x] })).sort((a, b) => b.at - a.at).map(({ name, family, at }) => {
-      above = Math.min(at, above - step);
-      return {
-        x, y: above, text: escaped(name), showarrow: false, xanchor: "right", yanchor: "bottom", yshift: 2, opacity: 0.9,
-        bgcolor: colour.token("--iv-card"), font: { color: COLOURS[LOOKS[family][0]](), size: typeSize() },
-      };
-    });
+    const sorted = lines.map((one) => ({ ...one, at: one.shares[x] })).sort((a, b) => b.at - a.at);
+    if (sorted.some(({ at }, i) => i && sorted[i - 1].at - at < step)) return null;
+    return sorted.map(({ name, family, at }) => ({
+      x, y: at, text: escaped(name), showarrow: false, xanchor: "right", yanchor: "bottom", yshift: 2, opacity: 0.9,
+      bgcolor: colour.token("--iv-card"), font: { color: COLOURS[LOOKS[family][0]](), size: typeSize() },
+    }));
   }
 
   sentence(lines) {

@@ -3,7 +3,7 @@
 import * as colour from "./colour.js";
 import { chips, make } from "./dom.js";
 import { Figure } from "./figure.js";
-import { about, layer, pointName, signals, time, tokens, trainingStep, working } from "./gates_data.js";
+import { about, layer, pictured, pointName, signals, stepKeys, time, tokens, trainingStep, working } from "./gates_data.js";
 import { beside } from "./gates_labels.js";
 import { typeSize } from "./lines.js";
 import { plot, plotKeep } from "./plot.js";
@@ -18,8 +18,8 @@ const LETTERS = 8; // of a token beside its point
 
 export class Path {
   constructor(parent) {
-    this.box = make("div", { class: "gates-plot", role: "img" });
-    this.figure = new Figure(parent, { name: () => `${state.run}-${state.cells}-path-step${trainingStep()}`, keep: {
+    this.box = make("div", { class: "gates-plot", role: "img", tabindex: 0, onkeydown: stepKeys });
+    this.figure = new Figure(parent, { title: say("gates.view.path"), about: pictured, name: () => `${state.run}-${state.cells}-path-step${trainingStep()}`, keep: {
       ...plotKeep(this.box), csv: () => this.csv() } });
     this.switch = make("div", { class: "chips" });
     this.figure.tools.append(this.switch);

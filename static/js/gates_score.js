@@ -4,8 +4,10 @@ import * as colour from "./colour.js";
 import { make } from "./dom.js";
 import { typeSize } from "./lines.js";
 import { pngOf, svgText } from "./svg_files.js";
+import { shortened } from "./token_labels.js";
 
 const GAP = 7, TOP = 22, NAME = 86, NUMBER = 66; // px
+const LETTERS = 6; // of a token above its bars
 const FONT = 'ui-monospace, Menlo, "Noto Sans Mono CJK SC", monospace';
 
 export class Score {
@@ -37,15 +39,16 @@ export class Score {
     const height = TOP + rows.length * (tall + GAP);
     this.place = { cell, width, tall };
     const [ink, mute, line, accent, soft] = ["--iv-ink", "--iv-mute", "--iv-line", "--iv-accent", "--iv-soft"].map(colour.token);
-    const every = Math.max(1, Math.ceil(16 / cell));
+    const heads = columns.map((token) => shortened(token, LETTERS)), letter = 0.62 * typeSize();
+    const every = Math.max(1, Math.ceil((Math.max(...heads.map((head) => head.length)) * letter + 4) / cell));
     const text = (x, y, anchor, fill, said, size = null) => make("text", { x, y, "text-anchor": anchor, fill, "font-size": size }, said);
     this.svg.setAttribute("width", width);
     this.svg.setAttribute("height", height);
     this.svg.setAttribute("font-size", typeSize());
     this.svg.replaceChildren(
       make("rect", { x: NAME + column * cell, y: 0, width: cell, height, fill: soft }),
-      ...columns.map((token, i) => (i % every && i !== column ? null
-        : text(NAME + (i + 0.5) * cell, 14, "middle", i === column ? accent : mute, token.length > 6 ? `${token.slice(0, 5)}…` : token))).filter(Boolean),
+      ...heads.map((head, i) => ((Math.abs(i - column) < every || i % every) && i !== column ? null
+        : text(NAME + (i + 0.5) * cell, 14, "middle", i === column ? accent : mute, head))).filter(Boolean),
       ...rows.flatMap((row, r) => this.voice(row, TOP + r * (tall + GAP), { ink, mute, line, accent, text })),
     );
   }

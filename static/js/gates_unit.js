@@ -2,7 +2,7 @@
 
 import { chips, make } from "./dom.js";
 import { Figure } from "./figure.js";
-import { correlations, kindOf, limitOf, point, pointName, points, signalName, signals, time, tokens, trainingStep, unit, values } from "./gates_data.js";
+import { correlations, kindOf, limitOf, pictured, point, pointName, points, signalName, signals, time, tokens, trainingStep, unit, values } from "./gates_data.js";
 import { hasMemory, memoryWords } from "./gates_memory.js";
 import { Heatmap } from "./heatmap.js";
 import { Tensor } from "./payload.js";
@@ -16,7 +16,7 @@ const STILL = 0.1, PEAK = 1.25; // changes of a swing that are not told; how far
 
 export class OneUnit {
   constructor(parent) {
-    this.figure = new Figure(parent, { title: say("gates.unit_n", { unit: 0 }), className: "gates-unit", name: () => `${state.run}-${state.cells}-unit${unit()}`, keep: {
+    this.figure = new Figure(parent, { title: say("gates.unit_n", { unit: 0 }), className: "gates-unit", about: pictured, name: () => `${state.run}-${state.cells}-unit${unit()}`, keep: {
       png: () => this.view.png(), svg: () => this.view.svgText(), csv: () => this.csv() } });
     this.switch = make("div", { class: "chips" });
     this.figure.tools.append(this.switch);

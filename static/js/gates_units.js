@@ -3,7 +3,7 @@
 import * as colour from "./colour.js";
 import { chips, make } from "./dom.js";
 import { Figure } from "./figure.js";
-import { correlations, kindOf, last, limitOf, point, pointName, points, signalName, signals, time, tokens, trainingStep, unit, units, values, working } from "./gates_data.js";
+import { correlations, kindOf, last, limitOf, pictured, point, pointName, points, signalName, signals, time, tokens, trainingStep, unit, units, values, working } from "./gates_data.js";
 import { memoryCaption } from "./gates_memory.js";
 import { Heatmap } from "./heatmap.js";
 import { Tensor } from "./payload.js";
@@ -42,7 +42,7 @@ const written = {
 
 export class Units {
   constructor(parent) {
-    this.figure = new Figure(parent, { title: say("gates.units"), className: "gates-units", name: () => `${state.run}-${state.cells}-${point()}-step${trainingStep()}`, keep: {
+    this.figure = new Figure(parent, { title: say("gates.units"), className: "gates-units", about: pictured, name: () => `${state.run}-${state.cells}-${point()}-step${trainingStep()}`, keep: {
       png: () => this.map.png(), svg: () => this.map.svgText(), csv: () => this.csv() } });
     this.points = make("div", { class: "chips" });
     this.sorter = make("select", { "aria-label": say("gates.sort"), title: say("gates.sort_help"), onchange: () => set({ sort: this.sorter.value }) });

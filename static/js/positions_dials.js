@@ -3,7 +3,7 @@
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { tint, typeSize } from "./lines.js";
-import { sayOnce } from "./positions_figures.js";
+import { about, sayOnce } from "./positions_figures.js";
 import { range } from "./positions_parts.js";
 import { pngOf, svgText } from "./svg_files.js";
 import { say } from "./words.js";
@@ -16,7 +16,7 @@ export class Dials {
     this.options = options;
     this.svg = make("svg", { class: "dials", role: "img", tabindex: 0 });
     this.figure = new Figure(parent, {
-      title: say("pos.rope.dials"), name: () => "rope-dials", className: "rope-dials",
+      title: say("pos.rope.dials"), name: () => "rope-dials", className: "rope-dials", about,
       keep: { png: () => pngOf(svgText(this.svg)), svg: () => svgText(this.svg), csv: () => this.csv() },
     });
     this.figure.body.append(this.svg);

@@ -5,7 +5,10 @@ import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { Heatmap } from "./heatmap.js";
 import { Lines } from "./lines.js";
+import { chosen } from "./positions_parts.js";
+import { say } from "./words.js";
 
+export const about = () => say("pos.kept_about", { scheme: say(`pos.scheme.${chosen().scheme}`) });
 const plain = (sentence) => sentence.replaceAll("**", "");
 // What stays the same is not written again: each change makes the browser lay the page out.
 export function sayOnce(figure, caption) {
@@ -19,7 +22,7 @@ const filesOf = (give) => ({ png: () => give().png(), svg: () => give().svgText(
 // A matrix; below it what its rows and columns are, and what its colours mean.
 export class MapFigure {
   constructor(parent, { title, file, ...options }) {
-    this.figure = new Figure(parent, { title, name: () => file, className: file, keep: filesOf(() => this.map) });
+    this.figure = new Figure(parent, { title, name: () => file, className: file, about, keep: filesOf(() => this.map) });
     this.map = new Heatmap(this.figure.body, options);
     this.axes = make("div", { class: "positions-axes" });
     this.figure.body.append(this.axes);
@@ -45,7 +48,7 @@ export class MapFigure {
 
 export class LinesFigure {
   constructor(parent, { title, file, wide = false, ...options }) {
-    this.figure = new Figure(parent, { title, name: () => file, className: wide ? `${file} wide` : file, keep: filesOf(() => this.lines) });
+    this.figure = new Figure(parent, { title, name: () => file, className: wide ? `${file} wide` : file, about, keep: filesOf(() => this.lines) });
     this.lines = new Lines(this.figure.body, options);
   }
 

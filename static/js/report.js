@@ -1,7 +1,7 @@
 // A head's report card: each measure of what it does, through training, and the role they amount to, if any.
 
 import * as colour from "./colour.js";
-import { about, headName, heads, ready, step, who } from "./current.js";
+import { about, headName, heads, isAlignment, ready, step, who } from "./current.js";
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { roleOf, roleSince } from "./roles.js";
@@ -33,7 +33,8 @@ export class Report {
     const role = roleOf(shown.look, heads(), state.moment, state.layer, state.head);
     const since = steps[roleSince(shown.look, heads(), state.moment, state.layer, state.head)];
     const words = { who: who(), clear, step: role.clear ? since : step() };
-    this.figure.say(role.clear ? say("report_caption", { ...words, role: say(`role_name.${role.name}`) }) : say("report_none", words));
+    this.figure.say(!role.clear ? say("report_none", words)
+      : isAlignment() ? say("report_aligned", words) : say("report_caption", { ...words, role: say(`role_name.${role.name}`) }));
     const width = this.svg.parentElement.clientWidth - 28;
     if (width < 60) return;
     const [from, to] = [NAME, width - VALUE], last = Math.log1p(steps.at(-1)) || 1;

@@ -74,9 +74,9 @@ function draw() {
   const { clientWidth: width, clientHeight: height } = svg;
   if (!width) return;
   const { story } = shown, last = lastStep(story);
-  const narrow = width < NARROW, left = narrow ? 14 : LEFT, right = narrow ? 20 : width < WIDE ? RIGHT : RIGHT_WIDE;
-  const inner = width - left - right, foot = height - BOTTOM, x = scaleOf(story, left, inner), most = highest(story.loss);
   ruler.font = getComputedStyle(svg).font;
+  const narrow = width < NARROW, left = narrow ? 14 : Math.max(LEFT, widthOf(say("chance")) + 14), right = narrow ? 20 : width < WIDE ? RIGHT : RIGHT_WIDE;
+  const inner = width - left - right, foot = height - BOTTOM, x = scaleOf(story, left, inner), most = highest(story.loss);
   const told = worded(story, x, left, left + inner, narrow), line = Math.ceil(parseFloat(ruler.font.match(/[\d.]+px/)) * 1.15);
   const rows = narrow ? 1 : Math.max(0, ...told.map(({ where }) => (where ? where.row + 1 : 0))), top = rows * line + KNOB + 4;
   const yLoss = (loss) => top + (foot - top) * (1 - Math.min(1.05, loss / most));
@@ -134,7 +134,7 @@ function namesAbove(loss, accuracy) {
   let at = place.left;
   return words.map(([, kind, text]) => {
     const name = make("text", { x: at, y: 14, class: `name ${kind}` }, `— ${text}`);
-    at += widthOf(text) + 34;
+    at += 1.12 * widthOf(`— ${text}`) + 16; // one of them is bold
     return name;
   });
 }

@@ -23,10 +23,12 @@ export const has = (key) => key in words;
 
 export function format(value, mark) {
   const [, comma, digits, kind] = mark.match(/^(,?)(?:\.(\d+))?([%f]?)$/) ?? [];
-  if (kind === "%") return `${(100 * value).toFixed(digits ?? 0)}${language === "zh" ? "%" : " %"}`;
-  if (kind === "f" || digits) return Number(value).toFixed(digits ?? 2);
+  if (kind === "%") return `${minus((100 * value).toFixed(digits ?? 0))}${language === "zh" ? "%" : " %"}`;
+  if (kind === "f" || digits) return minus(Number(value).toFixed(digits ?? 2));
   return comma ? Number(value).toLocaleString("en-US") : String(value);
 }
+
+const minus = (digits) => digits.replace(/^-/, /[1-9]/.test(digits) ? "−" : ""); // a true one, and none before zero
 
 // A sentence into an element, its **stressed** parts in bold; always as text, never as markup.
 export function sayInto(element, sentence) {
