@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
-from core.config import Config
 from core.models import configure
 from core.options import ConfigError, Text
 from core.recipes import Recipe
@@ -39,16 +40,21 @@ class Forked(Recipe):
 
     origin: Origin | None = None
 
+    @property
+    def begins_at(self) -> int:
+        """How many steps it has when it begins: those of its parent until there."""
+        return self.origin.step
+
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "origin": asdict(self.origin)}
 
 
 def fork_recipe(parent: Run, step: int, changes: dict[str, Any]) -> Forked:
     """The parent's recipe with the changes; a `ConfigError` for a step or an option that cannot be."""
-    exact = stands_at(parent, step)
-    if type(step) is not int or not (exact or kept_at(parent, step)):
-        raise _no_such_step(parent, step)
-    model, training = _changed(parent.recipe, changes)
+    origin = origin_at(parent, step)
+    of_model, of_training = split_changes(parent.recipe, changes)
+    model = configure(parent.recipe.family, **{**parent.recipe.model.to_dict(), **of_model})
+    training = Training.make(**{**parent.recipe.training.to_dict(), **of_training})
     if training.steps <= step:
         raise ConfigError(
             "steps",
@@ -58,7 +64,24 @@ def fork_recipe(parent: Run, step: int, changes: dict[str, Any]) -> Forked:
             ),
             Text(f"Use steps={2 * step} or so.", f"例如 steps={2 * step}。"),
         )
-    return Forked(model, parent.task, training, origin=Origin(parent.key, step, exact))
+    return Forked(model, parent.task, training, origin=origin)
+
+
+def origin_at(parent: Run, step: int) -> Origin:
+    """A `ConfigError` for a step whose weights are not there."""
+    exact = stands_at(parent, step)
+    if type(step) is not int or not (exact or kept_at(parent, step)):
+        raise _no_such_step(parent, step)
+    return Origin(parent.key, step, exact)
+
+
+def weights_at(parent: Run, recipe: Forked) -> dict[str, Tensor]:
+    """The weights it begins with; a `ConfigError` if this is not the parent, or no longer has them."""
+    origin = recipe.origin
+    kept, here = kept_at(parent, origin.step), stands_at(parent, origin.step)
+    if origin.parent != parent.key or (not here if origin.exact else kept is None):
+        raise missing_parent(recipe)
+    return dict(parent.model.named_parameters()) if origin.exact else kept.weights
 
 
 def stands_at(run: Run, step: int) -> bool:
@@ -73,11 +96,8 @@ def kept_at(run: Run, step: int) -> Snapshot | None:
 def begin_fork(child: Run, parent: Run) -> None:
     """Give the new run its weights, the steps and snapshots until there, and the rest of its beginning."""
     origin: Origin = child.recipe.origin
-    kept, here = kept_at(parent, origin.step), stands_at(parent, origin.step)
-    if origin.parent != parent.key or (not here if origin.exact else kept is None):
-        raise missing_parent(child.recipe)
-    weights = dict(parent.model.named_parameters()) if origin.exact else kept.weights
-    _check_shapes(child, parent)
+    weights = weights_at(parent, child.recipe)
+    check_shapes(child, parent)
     load_parameters(child.model, weights)
     trainer = child.trainer
     trainer.index = origin.step
@@ -92,7 +112,7 @@ def begin_fork(child: Run, parent: Run) -> None:
         trainer.curriculum.limit = limits[-1]
     child.steps = parent.steps[: origin.step]
     before = [s for s in parent.snapshots if s.step < origin.step] if _seen_alike(child, parent) else []
-    child.snapshots.inherit([*before, kept or Snapshot.of(origin.step, child.model)])
+    child.snapshots.inherit([*before, kept_at(parent, origin.step) or Snapshot.of(origin.step, child.model)])
 
 
 def missing_parent(recipe: Forked) -> ConfigError:
@@ -112,7 +132,8 @@ def missing_parent(recipe: Forked) -> ConfigError:
     )
 
 
-def _changed(recipe: Recipe, changes: dict[str, Any]) -> tuple[Config, Training]:
+def split_changes(recipe: Recipe, changes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Those of the model and those of the training; a `ConfigError` for what is neither."""
     of_training = {option.name for option in recipe.training.options()}
     of_model = {option.name for option in recipe.model.options()}
     for name, value in changes.items():
@@ -125,16 +146,17 @@ def _changed(recipe: Recipe, changes: dict[str, Any]) -> tuple[Config, Training]
                 Text("a fork has no such option.", "分支没有这个选项。"),
                 Text(f"Did you mean {listed}?", f"您是指 {listed} 吗？"),
             )
-    training = {name: value for name, value in changes.items() if name in of_training}
-    model = {name: value for name, value in changes.items() if name not in of_training}
     return (
-        configure(recipe.family, **{**recipe.model.to_dict(), **model}),
-        Training.make(**{**recipe.training.to_dict(), **training}),
+        {name: value for name, value in changes.items() if name not in of_training},
+        {name: value for name, value in changes.items() if name in of_training},
     )
 
 
-def _check_shapes(child: Run, parent: Run) -> None:
-    old, new = ({name: tuple(p.shape) for name, p in run.model.named_parameters()} for run in (parent, child))
+def check_shapes(child: Run, parent: Run, among: Callable[[str], bool] = lambda name: True) -> None:
+    """Do the parent's weights fit? All of them, or those whose names are `among` the ones taken over."""
+    old, new = (
+        {name: tuple(p.shape) for name, p in run.model.named_parameters() if among(name)} for run in (parent, child)
+    )
     if old == new:
         return
     given, before = child.recipe.model.to_dict(), parent.recipe.model.to_dict()

@@ -14,12 +14,14 @@ from core.forks import Forked, Origin, begin_fork, fork_recipe, missing_parent
 from core.models import build, configure
 from core.recipes import Recipe, recipe_from_dict
 from core.tape import Tape
+from core.tasks import Task, task
 from core.tasks.files import without_text
 from core.tasks.own import own_from_dict
 from core.training.evaluation import Score, evaluate
 from core.training.history import Snapshots, replay
 from core.training.loop import Step, Trainer
 from core.training.options import Training
+from core.transfer import Transferred, begin_transfer, transfer_recipe
 
 FORMAT = 2  # raised whenever the same recipe and seed would no longer give the same run
 
@@ -27,7 +29,7 @@ FORMAT = 2  # raised whenever the same recipe and seed would no longer give the 
 def key_of(recipe: Recipe, seed: int) -> str:
     """The name a run is stored under: the same everywhere for the same recipe and seed.
 
-    A fork's recipe names its parent and the step; a task made from a file counts by the digest of what was in it.
+    The recipe of a fork or a transfer names its parent and the step; a task made from a file counts by the digest of what was in it.
     """
     recipe_facts, _ = without_text(recipe.to_dict())
     facts = json.dumps({"format": FORMAT, "seed": seed, **recipe_facts}, sort_keys=True)
@@ -35,7 +37,7 @@ def key_of(recipe: Recipe, seed: int) -> str:
 
 
 def recipe_of(facts: dict[str, Any]) -> Recipe:
-    """The inverse of `Recipe.to_dict`, also for forks and for tasks made from a file; every option is checked again."""
+    """The inverse of `Recipe.to_dict`, also for forks, transfers and tasks made from a file; every option is checked again."""
     if "file" in facts["task"]:
         model = dict(facts["model"])
         recipe = Recipe(
@@ -45,9 +47,10 @@ def recipe_of(facts: dict[str, Any]) -> Recipe:
         )
     else:
         recipe = recipe_from_dict(facts)
-    if "origin" not in facts:
-        return recipe
-    return Forked(recipe.model, recipe.task, recipe.training, origin=Origin(**facts["origin"]))
+    for told, kind in (("origin", Forked), ("body", Transferred)):
+        if told in facts:
+            return kind(recipe.model, recipe.task, recipe.training, origin=Origin(**facts[told]))
+    return recipe
 
 
 class Run:
@@ -74,7 +77,7 @@ class Run:
         self.task = recipe.task
         self.trainer = Trainer(self.model, self.task, recipe.training, seed)
         self.steps: list[Step] = []
-        self.snapshots = Snapshots(recipe.training.steps, recipe.origin.step if isinstance(recipe, Forked) else 0)
+        self.snapshots = Snapshots(recipe.training.steps, recipe.begins_at if isinstance(recipe, Forked) else 0)
 
     @property
     def key(self) -> str:
@@ -89,7 +92,7 @@ class Run:
 
     @property
     def parent(self) -> str | None:
-        """The key of the run this one was forked from."""
+        """The key of the run this one began in."""
         return self.recipe.origin.parent if isinstance(self.recipe, Forked) else None
 
     def fork(self, step: int, *, seed: int | None = None, **changes: Any) -> Run:
@@ -104,10 +107,29 @@ class Run:
         """
         return self.forked(fork_recipe(self, step, changes), self.seed if seed is None else seed)
 
+    def transfer(
+        self,
+        to: Task | str,
+        step: int | None = None,
+        *,
+        head: str | None = None,
+        seed: int | None = None,
+        **options: Any,
+    ) -> Run:
+        """`run.transfer("entities", samples=8, lr=1e-3)`: a new run on another task whose body begins as this one's was.
+
+        Embeddings (word by word) and layers are those of this run at a step, by default the last; the head, and words
+        that this run's task does not have, are fresh. Options are those of the training, from its defaults on, or of
+        the model, from this run's on. The new run counts its own steps. `run.recipe.from_scratch` is the same without
+        this beginning: the one to compare it with.
+        """
+        chosen = task(to) if isinstance(to, str) else to
+        return self.forked(transfer_recipe(self, chosen, step, head, options), self.seed if seed is None else seed)
+
     def forked(self, recipe: Forked, seed: int) -> Run:
-        """The fork of this run which that recipe tells of."""
+        """The run that begins in this one as that recipe tells."""
         child = Run.unbegun(recipe, seed)
-        begin_fork(child, self)
+        (begin_transfer if isinstance(recipe, Transferred) else begin_fork)(child, self)
         return child
 
     def evaluate(self, n: int = 256, *, length: int | None = None) -> Score:

@@ -164,7 +164,7 @@ class Jobs(Hearing):
                 aside.replace(path)
                 raise
             aside.unlink(missing_ok=True)
-            job.rewound(job.recipe.origin.step if isinstance(job.recipe, Forked) else 0)
+            job.rewound(job.recipe.begins_at if isinstance(job.recipe, Forked) else 0)
             self._active[job.key] = job
             self._settle(job, "paused")
 

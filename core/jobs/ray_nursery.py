@@ -37,13 +37,14 @@ class HomeStore(Store):
     """The caller's store, for runs that come and go as bytes."""
 
     def needed_by(self, order: str, *details: Any) -> dict[str, bytes]:
-        """The files that an order is about: the run itself, or the one that it is a fork of."""
+        """The files that an order is about: the run itself, or the one that it begins in."""
         if order != "open":
             return {}
         key, recipe = details[:2]
         keys, files = [key], {}
-        if "origin" in recipe and not self._readable(key):
-            keys.append(recipe["origin"]["parent"])
+        begins_in = recipe.get("origin") or recipe.get("body")
+        if begins_in and not self._readable(key):
+            keys.append(begins_in["parent"])
         for path in map(self.path, keys):
             with suppress(FileNotFoundError):
                 files[path.name] = path.read_bytes()

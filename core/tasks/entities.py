@@ -26,6 +26,7 @@ PEOPLE = ["[PER {givenK.en} ]", "[PER {givenK.en} {familyK.en} ]"]
 PLACES = ["[LOC {cityK.en} ]", "[LOC {twocityK.en} {twocityK.second} ]"]
 FIRMS = ["[ORG {firmK.en} ]", "[ORG {firmK.en} Group ]", "[ORG Bank of {cityK.en} ]"]
 DATES = ["", "in [DATE {month1.en} ]", "on [DATE {dom1.en} {month1.en} {year1.en} ]", "in [DATE {year1.en} ]"]
+CHOICES = {"P1": PEOPLE, "P2": PEOPLE, "L1": PLACES, "L2": PLACES, "O1": FIRMS, "O2": FIRMS, "D": DATES}
 FRAMES = [
     "P1 met P2 in L1 D .",
     "P1 flew from L1 to L2 D .",
@@ -48,11 +49,10 @@ FRAMES = [
 @lru_cache(maxsize=1)
 def reports() -> Grammar:
     templates = []
-    choices = {"P1": PEOPLE, "P2": PEOPLE, "L1": PLACES, "L2": PLACES, "O1": FIRMS, "O2": FIRMS, "D": DATES}
     for frame in FRAMES:
         words = frame.split()
-        used = [name for name in choices if name in words]
-        fillings = list(product(*(choices[name] for name in used)))
+        used = [name for name in CHOICES if name in words]
+        fillings = list(product(*(CHOICES[name] for name in used)))
         for filling in fillings:
             parts = {name: part.replace("K", name[1:]) for name, part in zip(used, filling, strict=True)}
             text = " ".join(parts.get(word, word) for word in words)

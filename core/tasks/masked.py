@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,13 +14,16 @@ from torch import Tensor
 from core.layers.masks import valid_mask
 from core.options import Text
 from core.tasks.base import SPECIAL, Batch, Examples, problem_hash
+from core.tasks.entities import reports
 from core.tasks.grammar import Grammar, Template
-from core.tasks.knobs import number, option
+from core.tasks.knobs import choice, number, option
 from core.tasks.layouts import lay_out_masked
 from core.tasks.lexicon import LEXICON
+from core.tasks.news import news
 from core.tasks.reader import hidden_words
 from core.tasks.sentences import Sentences
 
+FRAMING = ("[MASK]", "[CLS]", "[SEP]")
 MASK, CLS, SEP = len(SPECIAL), len(SPECIAL) + 1, len(SPECIAL) + 2
 FIRST_WORD = SEP + 1
 FIXED = torch.tensor([CLS, SEP])  # never asked for
@@ -27,6 +31,10 @@ NEVER = -1e4
 KEPT, SWAPPED = 0.1, 0.1  # of the chosen tokens: left as they are, or replaced by a random word; the rest is masked
 JUDGED = 512  # held-out problems on which the best reader is tried
 MASK_SHARE = number("mask_share", 0.05, 0.6, "Share of the words that are asked for.", "被提问的词的比例。")
+TEXT = choice("text", "What the sentences tell of.", "句子讲的是什么。", {
+    "stories": ("people and things", "人和东西"),
+    "news": ("people, places, organisations and dates, as in the task entities", "人名、地名、机构和日期，与任务 entities 相同"),
+})  # fmt: skip
 
 FIRST = [
     "{person1.en} {do1.past} the {thing1.en} in the {place1.en} .",
@@ -58,7 +66,7 @@ def stories() -> Grammar:
         for follows, k in ((1, 1), (0, 2)):
             second = b.replace("{p}", f"{{person{k}.en}}").replace("{t}", f"{{thing{k}.en}}")
             templates.append(Template({"en": f"[CLS] {a} [SEP] {second} [SEP]"}, follows))
-    return Grammar(LEXICON, templates, (*SPECIAL, "[MASK]", "[CLS]", "[SEP]"))
+    return Grammar(LEXICON, templates, (*SPECIAL, *FRAMING))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +79,15 @@ class MaskedWords(Sentences):
     forms = ("masked",)
 
     mask_share: float = option(MASK_SHARE, 0.15)
+    text: str = option(TEXT, "stories")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The usual text is not told, so that it is no part of a run's key."""
+        return {name: value for name, value in super().to_dict().items() if (name, value) != ("text", "stories")}
 
     @cached_property
     def grammar(self) -> Grammar:
-        return stories()
+        return news(FRAMING) if self.text == "news" else stories()
 
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
         chosen, filled = self.grammar.draw(n, rng, "en", low, high)
@@ -83,10 +96,20 @@ class MaskedWords(Sentences):
         return Examples(source, lengths, target, follows=self.grammar.labels[chosen])
 
     def held_out(self, examples: Examples) -> Tensor:
-        """A first sentence that is held out is so with every second sentence, and wherever its holes are."""
+        """A first sentence that is held out is so with every second sentence, and wherever its holes are.
+
+        Of the news, it is what the task entities holds out: whoever goes on to that task has not read its questions.
+        """
         words = original(examples)
-        before = (words == SEP).cumsum(1) == 0
-        return problem_hash(words * before) % round(1 / self.held_out_share) == 0
+        first = words * ((words == SEP).cumsum(1) == 0)
+        if self.text == "news":
+            first = self._as_reports[first][:, 1:]  # without [CLS]
+        return problem_hash(first) % round(1 / self.held_out_share) == 0
+
+    @cached_property
+    def _as_reports(self) -> Tensor:
+        """(vocabulary,): each word's id in the task entities, 0 where it has none"""
+        return torch.tensor([reports().ids.get(token, 0) for token in self.tokens])
 
     def lay_out(self, examples: Examples, form: str) -> Batch:
         return lay_out_masked(examples, SEP)

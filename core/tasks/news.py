@@ -1,0 +1,39 @@
+"""Pairs of sentences from the world of the entities task: a report, and one that goes on from it or does not."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+
+from core.tasks.base import SPECIAL
+from core.tasks.entities import CHOICES, FRAMES
+from core.tasks.grammar import Grammar, Template
+from core.tasks.lexicon import LEXICON
+
+GOING_ON = {  # about a person, a place or a firm of the report, or about another one
+    "P1": ["then X went home .", "X was very happy .", "later X called the {role2.en} ."],
+    "L1": ["it was cold in X .", "X is a big city .", "the {role2.en} likes X ."],
+    "O1": ["X was in the news .", "the {role2.en} works for X .", "X moved to a new office ."],
+}
+ANOTHER = "9"  # the number of whom the report did not name
+
+
+@lru_cache(maxsize=1)
+def news(framing: tuple[str, ...]) -> Grammar:
+    """Each pair twice: label 1 about somebody or something that was named, 0 about others of their kind."""
+    templates = []
+    for frame in FRAMES:
+        words = frame.split()
+        used = [name for name in CHOICES if name in words]
+        subjects = [name for name in used if name in GOING_ON]
+        fillings = list(product(*(CHOICES[name] for name in used)))
+        for filling, subject in product(fillings, subjects):
+            chosen = dict(zip(used, filling, strict=True))
+            parts = {name: part.replace("K", name[1:]) for name, part in chosen.items()}
+            report = " ".join(parts.get(word, word) for word in words)
+            for more, follows in product(GOING_ON[subject], (1, 0)):
+                who = chosen[subject].replace("K", subject[1:] if follows else ANOTHER)
+                text = f"[CLS] {report} [SEP] {more.replace('X', who)} [SEP]"
+                weight = 1 / (len(fillings) * len(subjects) * len(GOING_ON[subject]))
+                templates.append(Template({"en": text}, follows, weight))
+    return Grammar(LEXICON, templates, (*SPECIAL, *framing))
