@@ -9,29 +9,19 @@ unigram     the likeliest of all ways to cut (Kudo 2018; T5)
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tokenizers import (
-    Regex,
-    decoders,
-    models,
-    normalizers,
-    pre_tokenizers,
-    processors,
-    trainers,
-)
+from tokenizers import Encoding, decoders, normalizers
 from tokenizers import Tokenizer as Backend
 
 from core.layers.masks import InputError
 from core.options import ConfigError, Text
+from core.text_kinds import BERT_SPECIAL, RULES, SMALLEST, SPECIAL, around, from_json, from_merges, from_wordpieces
 
-SPECIAL = ("<pad>", "<s>", "</s>", "<unk>", "<mask>")
-BERT_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-SPACE = "␣"  # how a space inside a token is shown
+SHOWN = str.maketrans({" ": "␣", "▁": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥"})  # what would not be seen in a token
 KINDS: dict[str, Text] = {
     "characters": Text("Every character is a token.", "每个字符是一个词元。"),
     "words": Text("Words and signs.", "按词和标点切分。"),
@@ -61,19 +51,42 @@ class Tokenizer:
 
     def encode(self, text: str, second: str | None = None) -> list[int]:
         """With the special tokens the kind puts around a text, or around a pair of them."""
-        return self.backend.encode(text, second).ids
+        return self._cut(text, second).ids
 
     def segments(self, text: str, second: str | None = None) -> list[int]:
         """0 for the tokens of the first text, 1 for those of the second"""
-        return self.backend.encode(text, second).type_ids
+        return self._cut(text, second).type_ids
 
-    def decode(self, ids: Iterable[int]) -> str:
-        return self.backend.decode(list(ids))
+    def offsets(self, text: str, second: str | None = None) -> list[tuple[int, int]]:
+        """For every token the part of its text, as text[start:end]; (0, 0) for special ones. A token that is only a
+        part of a character is given the whole of it."""
+        return self._cut(text, second).offsets
+
+    def _cut(self, text: str, second: str | None) -> Encoding:
+        check_text(text)
+        if second is not None:
+            check_text(second)
+        return self.backend.encode(text, second)
+
+    def decode(self, ids: Iterable[int], *, special: bool = False) -> str:
+        """The text; with `special`, also the tokens that stand for no text (padding, unknown, …)."""
+        return self.backend.decode(self._known(ids), skip_special_tokens=not special)
 
     def show(self, ids: Iterable[int]) -> list[str]:
-        """Each token so that it can be read: spaces as ␣, half a character as its bytes, ⟨E4 B8⟩."""
-        tokens = (self.tokens[i] for i in ids)
-        return [shown_bytes(token) if self.is_bytes else token.replace("▁", SPACE) for token in tokens]
+        """Each token so that it can be read: spaces as ␣, line ends as ⏎, half a character as its bytes, ⟨E4 B8⟩."""
+        shown = shown_bytes if self.is_bytes else lambda token: token.translate(SHOWN)
+        return [shown(self.tokens[i]) for i in self._known(ids)]
+
+    def _known(self, ids: Iterable[int]) -> list[int]:
+        ids = [int(i) for i in ids]
+        strange = next((i for i in ids if not 0 <= i < self.vocab_size), None)
+        if strange is not None:
+            most = self.vocab_size - 1
+            raise InputError(
+                f"{strange} is no token of this tokenizer: its ids go from 0 to {most}.",
+                f"{strange} 不是此分词器的词元：其编号为 0 到 {most}。",
+            )
+        return ids
 
     @property
     def is_bytes(self) -> bool:
@@ -85,7 +98,8 @@ class Tokenizer:
 
 
 def train_tokenizer(kind: str, texts: Iterable[str], vocab_size: int = 1000, *, lower: bool = False) -> Tokenizer:
-    """A tokenizer of this kind for these texts; `vocab_size` is the most it may have (characters: as many as occur)."""
+    """A tokenizer of this kind for these texts; `vocab_size` is the most it may have, single characters
+    apart: characters and wordpiece keep all that occur."""
     if kind not in KINDS:
         listed = ", ".join(KINDS)
         raise ConfigError(
@@ -94,20 +108,67 @@ def train_tokenizer(kind: str, texts: Iterable[str], vocab_size: int = 1000, *, 
             Text("there is no such tokenizer.", "没有这种分词器。"),
             Text(f"Choose one of: {listed}.", f"请选择其一：{listed}。"),
         )
-    backend, trainer = _RULES[kind](vocab_size)
+    smallest = SMALLEST.get(kind, len(SPECIAL) + 1)
+    if type(vocab_size) is not int or vocab_size < smallest:
+        raise too_small(vocab_size, smallest)
+    backend, trainer = RULES[kind](vocab_size)
     if lower:
         steps = [normalizers.Lowercase(), *([backend.normalizer] if backend.normalizer else [])]
         backend.normalizer = normalizers.Sequence(steps)
-    backend.train_from_iterator(texts, trainer)
+    read = list(checked(texts))
+    try:
+        backend.train_from_iterator(read, trainer)
+    except Exception as error:  # the library raises nothing narrower
+        if kind != "unigram":
+            raise
+        raise too_small(vocab_size, len(SPECIAL) + len(set("▁".join(read))) + 1) from error
     if kind == "wordpiece":
-        backend.post_processor = _around(backend, "[CLS]", "[SEP]")
+        backend.post_processor = around(backend)
     return Tokenizer(backend)
+
+
+def checked(texts: Iterable[str]) -> Iterator[str]:
+    """The texts to learn from, if that is what they are."""
+    if isinstance(texts, str):
+        raise InputError(
+            "Texts are a list of texts; one text alone would be read letter by letter. Use [text].",
+            "texts 应为文本的列表；单个文本会被逐字读取。请用 [text]。",
+        )
+    empty = True
+    for text in texts:
+        check_text(text)
+        empty = empty and not text.strip()
+        yield text
+    if empty:
+        raise InputError("There is no text to learn a tokenizer from.", "没有可用来训练分词器的文本。")
+
+
+def check_text(text: object) -> None:
+    if not isinstance(text, str):
+        kind = type(text).__name__
+        raise InputError(f"A text is expected, but this is of type {kind}.", f"应为文本，实际类型为 {kind}。")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "The text holds half a character (a lone surrogate), which cannot be written as bytes.",
+            "文本含有半个字符（孤立的代理码位），无法写成字节。",
+        ) from error
+
+
+def too_small(vocab_size: object, smallest: int) -> ConfigError:
+    return ConfigError(
+        "vocab_size",
+        vocab_size,
+        Text("these texts need a larger vocabulary.", "这些文本需要更大的词表。"),
+        Text(f"Use {smallest} or more.", f"请用 {smallest} 或更大。"),
+    )
 
 
 def load_tokenizer(folder: str | Path) -> Tokenizer:
     """From the files of a checkpoint: tokenizer.json, or BERT's vocab.txt, or GPT-2's vocab.json and merges.txt."""
     folder = Path(folder)
-    readers = {"tokenizer.json": _from_json, "vocab.txt": _from_wordpieces, "merges.txt": _from_merges}
+    readers = {"tokenizer.json": from_json, "vocab.txt": from_wordpieces, "merges.txt": from_merges}
     for name, read in readers.items():
         if (folder / name).is_file():
             try:
@@ -118,6 +179,12 @@ def load_tokenizer(folder: str | Path) -> Tokenizer:
                     f"{name} in {folder} cannot be read as a tokenizer: {why}",
                     f"{folder} 中的 {name} 无法作为分词器读取：{why}",
                 ) from error
+    if (folder / "spiece.model").is_file():
+        how = f"transformers.AutoTokenizer.from_pretrained({str(folder)!r}).save_pretrained({str(folder)!r})"
+        raise InputError(
+            f"{folder} has only SentencePiece's own file. Turn it into a tokenizer.json first: {how}",
+            f"{folder} 只有 SentencePiece 自己的文件。请先转换为 tokenizer.json：{how}",
+        )
     listed = ", ".join(readers)
     raise InputError(
         f"There is no tokenizer in {folder}: none of {listed} is there.",
@@ -126,12 +193,22 @@ def load_tokenizer(folder: str | Path) -> Tokenizer:
 
 
 def shown_bytes(token: str) -> str:
-    """A byte-level token: its text, or its bytes where they are only a part of a character."""
+    """A byte-level token: its text, and the bytes of what is only a part of a character."""
     raw = bytes(BYTE_OF[c] for c in token) if all(c in BYTE_OF for c in token) else token.encode()
-    try:
-        return raw.decode().replace(" ", SPACE)
-    except UnicodeDecodeError:
-        return f"⟨{raw.hex(' ').upper()}⟩"
+    shown, broken = "", b""
+    while raw:
+        try:
+            whole, part, raw = raw.decode(), b"", b""
+        except UnicodeDecodeError as error:
+            whole, part, raw = raw[: error.start].decode(), raw[error.start : error.end], raw[error.end :]
+        if whole:
+            shown, broken = shown + _hexadecimal(broken) + whole.translate(SHOWN), b""
+        broken += part
+    return shown + _hexadecimal(broken)
+
+
+def _hexadecimal(raw: bytes) -> str:
+    return f"⟨{raw.hex(' ').upper()}⟩" if raw else ""
 
 
 def _byte_alphabet() -> dict[str, int]:
@@ -144,90 +221,13 @@ def _byte_alphabet() -> dict[str, int]:
 BYTE_OF = _byte_alphabet()
 
 
-def _characters(vocab_size: int) -> tuple[Backend, trainers.Trainer]:
-    backend = Backend(models.WordLevel(unk_token="<unk>"))
-    backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
-    backend.decoder = decoders.Fuse()
-    return backend, trainers.WordLevelTrainer(special_tokens=list(SPECIAL), show_progress=False)
-
-
-def _words(vocab_size: int) -> tuple[Backend, trainers.Trainer]:
-    backend = Backend(models.WordLevel(unk_token="<unk>"))
-    backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    trainer = trainers.WordLevelTrainer(vocab_size=vocab_size, special_tokens=list(SPECIAL), show_progress=False)
-    return backend, trainer
-
-
-def _wordpiece(vocab_size: int) -> tuple[Backend, trainers.Trainer]:
-    backend = Backend(models.WordPiece(unk_token="[UNK]"))
-    backend.normalizer = normalizers.BertNormalizer(lowercase=False)
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    backend.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(vocab_size=vocab_size, special_tokens=list(BERT_SPECIAL), show_progress=False)
-    return backend, trainer
-
-
-def _bytes(vocab_size: int) -> tuple[Backend, trainers.Trainer]:
-    backend = Backend(models.BPE())
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    backend.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size,
-        special_tokens=list(SPECIAL),
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    return backend, trainer
-
-
-def _unigram(vocab_size: int) -> tuple[Backend, trainers.Trainer]:
-    backend = Backend(models.Unigram())
-    backend.pre_tokenizer = pre_tokenizers.Metaspace()
-    backend.decoder = decoders.Metaspace()
-    trainer = trainers.UnigramTrainer(
-        vocab_size=vocab_size, special_tokens=list(SPECIAL), unk_token="<unk>", show_progress=False
-    )
-    return backend, trainer
-
-
-_RULES = {
-    "characters": _characters,
-    "words": _words,
-    "wordpiece": _wordpiece,
-    "bytes": _bytes,
-    "unigram": _unigram,
-}
-
-
-def _around(backend: Backend, begin: str, end: str) -> processors.PostProcessor:
-    """BERT's: [CLS] first [SEP], or [CLS] first [SEP] second [SEP]"""
-    ids = [(token, backend.token_to_id(token)) for token in (begin, end)]
-    return processors.TemplateProcessing(f"{begin} $A {end}", f"{begin} $A {end} $B:1 {end}:1", ids)
-
-
-def _from_json(folder: Path) -> Backend:
-    backend = Backend.from_file(str(folder / "tokenizer.json"))
-    backend.no_padding()  # a checkpoint's may fill up and cut to a fixed length; here one text is one row
-    backend.no_truncation()
-    return backend
-
-
-def _from_wordpieces(folder: Path) -> Backend:
-    settings = folder / "tokenizer_config.json"
-    lower = json.loads(settings.read_text("utf-8")).get("do_lower_case", True) if settings.is_file() else True
-    vocabulary = models.WordPiece.read_file(str(folder / "vocab.txt"))
-    backend = Backend(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    backend.normalizer = normalizers.BertNormalizer(lowercase=lower)
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    backend.decoder = decoders.WordPiece()
-    backend.add_special_tokens([token for token in BERT_SPECIAL if token in vocabulary])
-    backend.post_processor = _around(backend, "[CLS]", "[SEP]")
-    return backend
-
-
-def _from_merges(folder: Path) -> Backend:
-    vocabulary, merges = models.BPE.read_file(str(folder / "vocab.json"), str(folder / "merges.txt"))
-    backend = Backend(models.BPE(vocabulary, merges))
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    backend.decoder = decoders.ByteLevel()
-    return backend
+__all__ = [
+    "BERT_SPECIAL",
+    "BYTE_OF",
+    "KINDS",
+    "SPECIAL",
+    "Tokenizer",
+    "load_tokenizer",
+    "shown_bytes",
+    "train_tokenizer",
+]

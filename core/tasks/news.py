@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import product
+from itertools import cycle, product
 
 from core.tasks.base import SPECIAL
 from core.tasks.entities import CHOICES, FRAMES
@@ -20,20 +20,22 @@ ANOTHER = "9"  # the number of whom the report did not name
 
 @lru_cache(maxsize=1)
 def news(framing: tuple[str, ...]) -> Grammar:
-    """Each pair twice: label 1 about somebody or something that was named, 0 about others of their kind."""
+    """Each report twice: label 1 with a sentence about somebody or something it named, 0 about another of that kind.
+
+    Which of them, and which sentence, goes by turns: not every pair, so that whoever wants to know all can.
+    """
     templates = []
     for frame in FRAMES:
         words = frame.split()
         used = [name for name in CHOICES if name in words]
-        subjects = [name for name in used if name in GOING_ON]
+        turns = cycle((name, more) for name in used for more in GOING_ON.get(name, ()))
         fillings = list(product(*(CHOICES[name] for name in used)))
-        for filling, subject in product(fillings, subjects):
+        for filling in fillings:
             chosen = dict(zip(used, filling, strict=True))
             parts = {name: part.replace("K", name[1:]) for name, part in chosen.items()}
             report = " ".join(parts.get(word, word) for word in words)
-            for more, follows in product(GOING_ON[subject], (1, 0)):
-                who = chosen[subject].replace("K", subject[1:] if follows else ANOTHER)
-                text = f"[CLS] {report} [SEP] {more.replace('X', who)} [SEP]"
-                weight = 1 / (len(fillings) * len(subjects) * len(GOING_ON[subject]))
-                templates.append(Template({"en": text}, follows, weight))
+            subject, more = next(turns)
+            for follows, number in ((1, subject[1:]), (0, ANOTHER)):
+                text = f"[CLS] {report} [SEP] {more.replace('X', chosen[subject].replace('K', number))} [SEP]"
+                templates.append(Template({"en": text}, follows, 1 / len(fillings)))
     return Grammar(LEXICON, templates, (*SPECIAL, *framing))
