@@ -8,6 +8,7 @@ import pytest
 
 import core
 from core.jobs.worker import Desk
+from core.recipes import make_recipe
 from core.store import Store, StoreError
 from tests.jobs.small_runs import same_weights, small, trained, until
 from tests.store.test_own_and_forks import LABELS, recipe_on
@@ -110,3 +111,19 @@ def test_own_data_is_trained_by_a_worker(jobs):
     assert same_weights(jobs.store.load(job.key), whole)
     again = jobs.start(recipe_on("b.csv", LABELS), seed)
     assert again is job, "the same data is the same run"
+
+
+def test_a_transfer_is_trained_by_a_worker_and_goes_back_to_its_beginning(jobs):
+    sizes = {"d_embed": 8, "d_hidden": 8}
+    first = make_recipe("lstm", "sentence classes", model=sizes, training={"steps": 5, "batch_size": 4})
+    parent = trained(first, next(SEEDS))
+    jobs.store.save(parent)
+    run = parent.transfer("entities", steps=20, batch_size=4, samples=8)
+    job = jobs.start(run.recipe, run.seed)
+    jobs.store.forget(parent.key)
+    assert list(job) == finished(run).steps and len(job.steps) == 20 and same_weights(jobs.store.load(job.key), run)
+    jobs.store.save(parent)
+    job.rewind()
+    assert job.progress == 0 and job.status == "paused"
+    job.resume()
+    assert job.wait(60) and job.steps == run.steps and same_weights(jobs.store.load(job.key), run)
