@@ -1,7 +1,13 @@
 """Named entities with and without a CRF, from only 50 sentences: the CRF knows which tags may follow each other.
 
-Expected, over three seeds: the CRF's tags are more often right, and it never writes an I- tag that continues nothing;
-the softmax tagger does, in some sentences.
+Expected, on 1000 new sentences: more tags right with every seed, about two points in the mean, and never an I- tag that
+continues nothing. The softmax tagger writes many of those.
+
+    seed           0      1      2      3      4   mean
+    softmax     89.0   92.2   90.2   92.0   91.9   91.1 % of the tags right
+    CRF         91.0   94.9   92.0   94.5   93.9   93.3 %
+    softmax      292    210     78    204    152   impossible transitions
+    CRF            0      0      0      0      0
 """
 
 from __future__ import annotations
@@ -13,24 +19,33 @@ import torch
 import core
 from demos.stage import Stage, heatmap, play
 
+WAYS = {"few": "softmax", "few-crf": "CRF"}
+
 
 def demo(stage: Stage) -> dict[str, float]:
-    found: dict[str, list[float]] = {"few": [], "few-crf": []}
-    broken = dict.fromkeys(found, 0)
-    for seed in range(stage.seed, stage.seed + (1 if stage.fast else 3)):
-        for variant in found:
+    right: dict[str, list[float]] = {variant: [] for variant in WAYS}
+    broken: dict[str, list[int]] = {variant: [] for variant in WAYS}
+    for seed in range(stage.seed, stage.seed + (1 if stage.fast else 5)):
+        for variant in WAYS:
             run = stage.train(stage.recipe("lstm", "entities", variant), seed)
-            found[variant].append(run.evaluate(1000).accuracy)
-            broken[variant] += illegal(run)
-    for variant, name in (("few", "softmax"), ("few-crf", "CRF")):
-        print(f"  {name}: {mean(found[variant]):.1%} of the tags right, {broken[variant]} impossible transitions")
+            right[variant].append(run.evaluate(1000).accuracy)
+            broken[variant].append(illegal(run))
+    for variant, name in WAYS.items():
+        shares = " ".join(f"{share:.1%}" for share in right[variant])
+        print(f"  {name:8}{mean(right[variant]):.1%} of the tags right ({shares}), impossible: {broken[variant]}")
     names = [name.en for name in run.task.label_names]
     title = "The CRF's transition scores: from (row) to (column)"
     stage.show(
         "crf_transitions",
         heatmap(run.model.head.crf.transition.detach(), names, names, title, colorscale="RdBu", zmid=0),
     )
-    return {"softmax": mean(found["few"]), "crf": mean(found["few-crf"]), "broken": broken["few-crf"]}
+    return {
+        "softmax": mean(right["few"]),
+        "crf": mean(right["few-crf"]),
+        "least": min(crf - softmax for softmax, crf in zip(*right.values(), strict=True)),
+        "broken_softmax": min(broken["few"]),
+        "broken_crf": sum(broken["few-crf"]),
+    }
 
 
 def illegal(run: core.Run, n: int = 1000) -> int:
@@ -40,8 +55,9 @@ def illegal(run: core.Run, n: int = 1000) -> int:
         logits = run.model(*batch.inputs).logits
     names = [name.en for name in run.task.label_names]
     count = 0
-    for row in run.model.head.predict(logits, batch.inputs[1]):
-        tags = [names[tag] for tag in row if tag >= 0]
+    lengths = batch.inputs[1]
+    for row, length in zip(run.model.head.predict(logits, lengths), lengths.tolist(), strict=True):
+        tags = [names[tag] for tag in row[:length]]
         count += sum(
             after.startswith("I-") and before not in (f"B-{after[2:]}", after)
             for before, after in zip(["O", *tags], tags, strict=False)

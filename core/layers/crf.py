@@ -8,6 +8,8 @@ Emissions are (batch, time, tag), tags and mask (batch, time); a sequence's vali
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -18,6 +20,18 @@ class Crf(nn.Module):
         self.start = nn.Parameter(torch.empty(n_tags).uniform_(-0.1, 0.1))
         self.end = nn.Parameter(torch.empty(n_tags).uniform_(-0.1, 0.1))
         self.transition = nn.Parameter(torch.empty(n_tags, n_tags).uniform_(-0.1, 0.1))  # (from, to)
+        self.register_buffer("first", None, persistent=False)  # (tag,): −∞ where no path may begin, else 0
+        self.register_buffer("next", None, persistent=False)  # (from, to): −∞ where none may go
+
+    def allow(self, may_follow: Callable[[int | None, int], bool]) -> None:
+        """Say which tag may follow which, None being the beginning: `decode` then takes no other path.
+
+        Scores and likelihood stay those of the formula: what is impossible has to be learnt, but is never answered.
+        """
+        tags = range(len(self.start))
+        table = torch.tensor([[may_follow(before, tag) for tag in tags] for before in (None, *tags)])
+        barred = torch.zeros(table.shape).masked_fill(~table, float("-inf")).to(self.transition.device)
+        self.first, self.next = barred[0], barred[1:]
 
     def log_likelihood(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
         """(batch,): log p(tags | emissions)"""
@@ -41,11 +55,13 @@ class Crf(nn.Module):
 
     @torch.no_grad()
     def decode(self, emissions: Tensor, mask: Tensor) -> list[list[int]]:
-        """The best path of each sequence (Viterbi)."""
-        best = self.start + emissions[:, 0]  # (batch, tag): the best path that ends here
+        """The best path of each sequence among those allowed (Viterbi)."""
+        start = self.start if self.first is None else self.start + self.first
+        transition = self.transition if self.next is None else self.transition + self.next
+        best = start + emissions[:, 0]  # (batch, tag): the best path that ends here
         came_from = []  # per step (batch, tag)
         for t in range(1, emissions.shape[1]):
-            longer, origin = (best[:, :, None] + self.transition).max(dim=1)
+            longer, origin = (best[:, :, None] + transition).max(dim=1)
             best = torch.where(mask[:, t, None], longer + emissions[:, t], best)
             came_from.append(origin)
         paths = []

@@ -104,6 +104,10 @@ class Task(Options):
         """The right answer to any problem; None where there is none (or more than one)."""
         return None
 
+    def may_follow(self, before: int | None, tag: int) -> bool:
+        """Can a tag stand behind another one (None: at the beginning) in any right answer?"""
+        return True
+
     def alignment(self, source: list[int], target: list[int]) -> list[list[int]] | None:
         """For every target token (or the one label) the source positions an attention map should show.
 

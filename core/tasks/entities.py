@@ -80,3 +80,8 @@ class Entities(Sentences):
     def label_names(self) -> list[Text]:
         inside = [Text(f"{part}-{kind}", f"{part}-{NAMES[kind].zh}") for kind in KINDS for part in "BI"]
         return [Text("O", "O"), *inside]
+
+    def may_follow(self, before: int | None, tag: int) -> bool:
+        """I-X goes on from B-X or I-X, and from nothing else."""
+        begins = tag % 2 == 1  # see `bio`
+        return tag == 0 or begins or before in (tag - 1, tag)

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.layers.heads import IGNORE, PointerHead
+from core.layers.heads import IGNORE, CrfHead, PointerHead
 from core.tasks.base import Batch, Task
 from core.training.curriculum import Curriculum
 from core.training.divergence import Diverged, Watch
@@ -42,6 +42,8 @@ class Trainer:
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.model, self.task, self.options = model.to(self.device), task, options
         self.form = task.form(model)
+        if isinstance(model.head, CrfHead):
+            model.head.crf.allow(task.may_follow)
         self.index = 0
         self.watch = Watch()
         self.optimiser = make_optimiser(model, options)

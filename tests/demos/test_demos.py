@@ -16,12 +16,19 @@ NAMES = sorted({module.name for module in pkgutil.iter_modules(demos.__path__)} 
 EXPECTED = {
     "capture_and_edit": lambda found: found["whole"] >= 0.99 and found["score"] > 0.8 and found["without"] < 0.6,
     "feature_extraction": lambda found: found["trained"] > max(0.02, found["untrained"]),
+    "fine_tuning": lambda found: (
+        found["tuned"][0] > found["scratch"][0] + 0.05 and found["tuned"][1] > 0.9 > found["scratch"][1]
+    ),
     "gpt_generation": lambda found: found["sample"] > 0.8 > found["temperature 2"],
     "gradients": lambda found: found["rnn"] < 1e-3 < found["lstm"] and found["rnn"] < 0.1 * found["gru"],
     "layers_heads": lambda found: found["one"] < 0.4 and found["two"] > 0.95,
     "length_extrapolation": lambda found: found["rope"][3] > 0.9 > found["learned"][3],
     "mlm": lambda found: 0.55 < found["accuracy"] < found["ceiling"],
-    "ner_crf": lambda found: found["crf"] > found["softmax"],
+    "ner_crf": lambda found: (
+        found["crf"] > found["softmax"] + 0.01
+        and found["least"] > 0
+        and found["broken_crf"] == 0 < found["broken_softmax"]
+    ),
     "t5_seq2seq": lambda found: found["accuracy"] >= 0.99,
     "text_classification": lambda found: min(found.values()) >= 0.99,
     "translation": lambda found: found["exact"] >= 0.95 and found["agreement"] >= 0.8,
