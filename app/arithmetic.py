@@ -9,7 +9,6 @@ then weight = exp(score) / Σ exp(score) over the keys that the mask keeps.
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 import torch
@@ -19,27 +18,19 @@ import core
 from app.problem import Problem
 from core import InputError, measures
 from core.layers.alignment import AdditiveAlignment, Alignment
+from core.passing import passing
 from core.run import Run
 from core.tape import Tape
-from core.training.history import Snapshot
-from core.training.optimisers import load_parameters
-
-
-def snapshot_at(run: Run, step: int) -> Snapshot:
-    for snapshot in run.snapshots:
-        if snapshot.step == step:
-            return snapshot
-    raise InputError(f"There is no snapshot of step {step}.", f"第 {step} 步没有快照。")
 
 
 @torch.no_grad()
 def tape_at(run: Run, problem: Problem, step: int, *patterns: str) -> tuple[nn.Module, Tape]:
     """The model as it was at a step, and what it did with the problem."""
-    model = deepcopy(run.model).cpu().eval()
-    load_parameters(model, snapshot_at(run, step).weights)
-    with core.capture(model, *patterns) as tape:
-        model(*problem.batch.inputs)
-    return model, tape
+    for _, model in run.views(step):
+        with core.capture(model, *patterns) as tape:
+            model(*problem.batch.inputs)
+        return model, tape
+    raise InputError(f"There is no snapshot of step {step}.", f"第 {step} 步没有快照。")
 
 
 def weights_point(tape: Tape, point: str) -> str:
@@ -59,10 +50,17 @@ def exact_head(run: Run, problem: Problem, step: int, point: str, head: int) -> 
     return weights[head], None if mask is None else mask[0, 0].expand(weights.shape[1:])
 
 
+@torch.no_grad()
 def exact_rollout(run: Run, problem: Problem, step: int, points: list[str]) -> Tensor:
-    """(layer, query, key)"""
-    _, tape = tape_at(run, problem, step, *(f"{point}.weights" for point in points))
-    return measures.rollout(torch.stack([tape[weights_point(tape, point)][0] for point in points]))
+    """(query, key): up to the last of these layers; only their means are held."""
+    means: list[Tensor] = []
+    for _, model in run.views(step):
+        wanted = [f"{point}.weights" for point in points]
+        with passing(model, lambda name, weights: means.append(weights[0].mean(0)), *wanted):
+            model(*problem.batch.inputs)
+    if len(means) < len(points):
+        raise InputError("The model has no attention there.", "模型在那里没有注意力。")
+    return measures.rollout(torch.stack(means)[:, None])[-1]
 
 
 @torch.no_grad()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +13,12 @@ from torch import Tensor, nn
 import core
 from app import payload
 from app.answering import answer
-from app.attention_maps import Heads, stacks_of
+from app.attention_maps import MAPS, Heads, see, stacks_of
 from app.problem import Problem
 from core.moments import CLEAR
+from core.passing import Visit, passing
 from core.run import Run
 from core.tape import Tape
-from core.training.optimisers import load_parameters
 
 RECURRENT = re.compile(r"(?P<stack>.*?)layers\.(?P<layer>\d+)\.(?P<direction>fwd|bwd)\.(?P<point>\w+)")
 
@@ -82,26 +81,21 @@ class Look:
 
 
 def look(run: Run, problem: Problem) -> Look:
-    viewer = deepcopy(run.model).cpu().eval()
-    heads: list[Heads] = []
+    """Attention maps are read layer by layer while the model runs: together they may be gigabytes."""
+    heads = stacks_of(run.model, problem, len(run.snapshots))
     states, answers = [], []
-    for index, snapshot in enumerate(run.snapshots):
-        load_parameters(viewer, snapshot.weights)
-        tape = _taped(viewer, problem)
-        if index == 0:
-            heads = stacks_of(tape, problem, len(run.snapshots))
-        for stack in heads:
-            stack.take(index, tape, problem)
+    for index, (_, model) in enumerate(run.views()):
+        tape = _taped(model, problem, lambda name, value, at=index: see(heads, at, name, value))
         states.append({name: tape[name] for name in tape.names() if RECURRENT.fullmatch(name)})
         answers.append(answer(run, problem, tape))
-        del tape  # before the next one is made: together they may be gigabytes
+        del tape
     steps = [snapshot.step for snapshot in run.snapshots]
-    return Look(problem, steps, heads, cells_of(states), answers)
+    return Look(problem, steps, [stack for stack in heads if stack.seen], cells_of(states), answers)
 
 
 @torch.no_grad()
-def _taped(model: nn.Module, problem: Problem) -> Tape:
-    with core.capture(model, "*.weights", "*.mask", "*layers.*", "logits", "next_sentence") as tape:
+def _taped(model: nn.Module, problem: Problem, visit: Visit) -> Tape:
+    with core.capture(model, "*layers.*", "logits", "next_sentence") as tape, passing(model, visit, *MAPS):
         model(*problem.batch.inputs)
     return tape
 

@@ -16,7 +16,7 @@ from core.tasks import Task
 from core.tasks.layouts import EOS, Batch, Examples, prompt
 
 LONGEST = 512  # tokens of an input
-MOST_WEIGHTS = 60_000_000  # attention weights of one forward pass that are looked at together: 240 MB
+MOST_WEIGHTS = 20_000_000  # attention weights of one layer, which are looked at together: 80 MB
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,9 @@ def typed(run: Run, text: str) -> Problem:
 
 
 def room(run: Run) -> int:
-    """Tokens that the model has places for and whose maps can be looked at together."""
+    """Tokens that the model has places for and whose maps can be looked at layer by layer."""
     config = run.model.config
-    maps = config.n_layers * config.n_heads if hasattr(config, "n_heads") else 1
-    return min(config.max_len, LONGEST, isqrt(MOST_WEIGHTS // maps))
+    return min(config.max_len, LONGEST, isqrt(MOST_WEIGHTS // getattr(config, "n_heads", 1)))
 
 
 def check_room(run: Run, tokens: int) -> None:

@@ -4,7 +4,6 @@ token.
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +18,6 @@ from core.decoding import Choice, Decoding, Written, write, writes
 from core.models import takes_two
 from core.run import Run
 from core.tasks.layouts import BOS, EOS, Examples, prompt
-from core.training.optimisers import load_parameters
 
 SHOWN = 24  # of the likeliest tokens at each step
 LONGEST = 64  # tokens written
@@ -152,10 +150,8 @@ def written(run: Run, asked: Prompt, step: int, how: dict[str, Any]) -> bytes:
 
 def at_step(run: Run, step: int) -> nn.Module:
     """The model as it was at a snapshot."""
-    snapshot = next((one for one in run.snapshots if one.step == step), run.snapshots[-1])
-    model = deepcopy(run.model).cpu().eval()
-    load_parameters(model, snapshot.weights)
-    return model
+    found = next(run.views(step), None) or next(run.views(run.snapshots[-1].step))
+    return found[1]
 
 
 def texts_of(result: Written) -> list[list[int]]:

@@ -88,13 +88,18 @@ def rollout(weights: Tensor) -> Tensor:
     R_l = Â_l R_{l−1},  R_{−1} = I,  where Â_l is ½ A_l + ½ I with its rows scaled to sum to 1 and A_l the mean over
     heads; the I stands for the residual (Abnar & Zuidema 2020, arxiv.org/abs/2005.00928).
     """
-    own = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)
-    mixed = 0.5 * weights.mean(-3) + 0.5 * own  # (…, layer, time, time)
-    mixed = mixed / mixed.sum(-1, keepdim=True)
+    mixed = passed_on(weights.mean(-3))  # (…, layer, time, time)
     reached = [mixed[..., 0, :, :]]
     for layer in range(1, mixed.shape[-3]):
         reached.append(mixed[..., layer, :, :] @ reached[-1])
     return torch.stack(reached, -3)
+
+
+def passed_on(weights: Tensor) -> Tensor:
+    """(…, time, time): ½ A + ½ I with rows that sum to 1: what a layer passes on, its residual counted"""
+    own = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)
+    mixed = 0.5 * weights + 0.5 * own
+    return mixed / mixed.sum(-1, keepdim=True)
 
 
 def saturation(gate: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from core import measures
 from core.options import Text
 from core.run import Run
 from core.tasks.layouts import Batch
-from core.training.history import Snapshot, replay
+from core.training.history import Snapshot, replay, views
 
 CLEAR = 0.5  # the share of its weight from which a head has a role
 SMOOTHING = 0.2
@@ -86,7 +86,8 @@ def head_history(run: Run, n: int = 8, snapshots: Sequence[Snapshot] | None = No
     """How much of its weight each head gives to each role, on held-out problems: at all snapshots, or at these."""
     examples = run.task.evaluation(n, length=run.task.longest)
     batch = run.task.lay_out(examples, run.task.form(run.model))
-    tapes = replay(run.model, run.snapshots if snapshots is None else snapshots, batch.inputs, ("*.weights",))
+    seen = views(run.model, run.snapshots if snapshots is None else snapshots)
+    tapes = replay(seen, batch.inputs, ("*.weights",))
     history: History = {}
     for name in tapes[0].names():
         shares = [_shares(run, name, tape[name], batch) for tape in tapes]

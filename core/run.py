@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from core.forks import Forked, Origin, begin_fork, fork_recipe, missing_parent
 from core.models import build, configure
@@ -18,7 +18,7 @@ from core.tasks import Task, task
 from core.tasks.files import without_text
 from core.tasks.own import own_from_dict
 from core.training.evaluation import Score, evaluate
-from core.training.history import Snapshots, replay
+from core.training.history import Snapshot, Snapshots, inputs_and_patterns, replay, views
 from core.training.loop import Step, Trainer
 from core.training.options import Training
 from core.transfer import Transferred, begin_transfer, transfer_recipe
@@ -139,8 +139,10 @@ class Run:
         with self.trainer.average.in_place(self.model):
             return evaluate(self.model, self.task, n, length=length)
 
+    def views(self, *steps: int) -> Iterator[tuple[Snapshot, nn.Module]]:
+        """The snapshots, or those of these steps, each with the model as it was; it lasts until the next one."""
+        return views(self.model, [one for one in self.snapshots if not steps or one.step in steps])
+
     def replay(self, *arguments: Tensor | str) -> list[Tape]:
         """`run.replay(ids, "*.weights")`: one tape per snapshot, for any input; tensors first, then patterns."""
-        inputs = tuple(a for a in arguments if isinstance(a, Tensor))
-        patterns = tuple(a for a in arguments if isinstance(a, str))
-        return replay(self.model, self.snapshots, inputs, patterns)
+        return replay(self.views(), *inputs_and_patterns(arguments))

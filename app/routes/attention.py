@@ -64,7 +64,7 @@ def rollout(asked: Stack) -> Response:
     with AT_ONCE:
         run = gallery.open_run(asked.run).run
         reached = arithmetic.exact_rollout(run, problem_of(asked), asked.step, asked.points)
-    return Response(payload.pack({}, {"weights": reached[-1].numpy()}), media_type="application/octet-stream")
+    return Response(payload.pack({}, {"weights": reached.numpy()}), media_type="application/octet-stream")
 
 
 @router.post("/vectors")

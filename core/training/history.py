@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 
@@ -74,13 +75,26 @@ class Snapshots:
         self.kept = [*self.kept[:-1][::2], self.kept[-1]]
 
 
-def replay(model: nn.Module, snapshots: Snapshots, inputs: tuple[Tensor, ...], patterns: tuple[str, ...]) -> list:
-    """One tape per snapshot, for the same input; the model itself is not touched."""
+def views(model: nn.Module, snapshots: Iterable[Snapshot]) -> Iterator[tuple[Snapshot, nn.Module]]:
+    """The model as it was at each of these snapshots: one copy, loaded again and again; the model is not touched."""
     viewer = deepcopy(model).cpu().eval()
-    taken = []
     for snapshot in snapshots:
         load_parameters(viewer, snapshot.weights)
-        with torch.no_grad(), tapes.capture(viewer, *patterns) as tape:
-            viewer(*inputs)
+        yield snapshot, viewer
+
+
+def replay(
+    views: Iterable[tuple[Snapshot, nn.Module]], inputs: tuple[Tensor, ...], patterns: tuple[str, ...]
+) -> list[tapes.Tape]:
+    """One tape per view, for the same input."""
+    taken = []
+    for _, model in views:
+        with torch.no_grad(), tapes.capture(model, *patterns) as tape:
+            model(*inputs)
         taken.append(tape)
     return taken
+
+
+def inputs_and_patterns(arguments: tuple[Tensor | str, ...]) -> tuple[tuple[Tensor, ...], tuple[str, ...]]:
+    inputs = tuple(a for a in arguments if isinstance(a, Tensor))
+    return inputs, tuple(a for a in arguments if isinstance(a, str))

@@ -87,26 +87,25 @@ def test_large_maps_travel_in_steps_of_one_255th_and_pooled():
     assert 40 * 144 * (-(-512 // side)) ** 2 <= GRID_BYTES < 40 * 144 * (-(-512 // (side - 1))) ** 2
 
 
-def test_a_long_look_holds_one_snapshots_weights_at_a_time(monkeypatch):
+def test_a_long_look_holds_one_layers_weights_at_a_time(monkeypatch):
     """All of them would be gigabytes for 512 tokens × 144 heads; what remains of each is pooled."""
-    model = {"n_layers": 2, "n_heads": 2, "d_model": 16, "d_ff": 16, "max_len": 400}
+    model = {"n_layers": 3, "n_heads": 2, "d_model": 16, "d_ff": 16, "max_len": 400}
     run = Run(make_recipe("bert", "parity", model=model, knobs={"min_len": 300, "max_len": 300}))
     run.snapshots.kept += [Snapshot(step, run.snapshots[0].weights) for step in (1, 2, 3)]
     made, alive = [], []
-    taped = looking._taped
+    see = looking.see
 
-    def watched(*arguments):
+    def watched(heads, at, name, value):
         alive.append(sum(one() is not None for one in made))
-        tape = taped(*arguments)
-        made.append(weakref.ref(tape["blocks.0.attn.weights"].untyped_storage()))
-        made.append(weakref.ref(tape))
-        return tape
+        if name.endswith(".weights"):
+            made.append(weakref.ref(value.untyped_storage()))
+        see(heads, at, name, value)
 
-    monkeypatch.setattr(looking, "_taped", watched)
+    monkeypatch.setattr(looking, "see", watched)
     looked = look(run, held_out(run, 0))
-    assert len(made) == 8 and max(alive) == 0
-    assert looked.heads[0].weights.shape == (4, 2, 2, 100, 100) and looked.heads[0].pooled == 3
-    assert looked.heads[0].shape == (4, 2, 2, 300, 300)
+    assert len(made) == 12 and max(alive) == 0
+    assert looked.heads[0].weights.shape == (4, 3, 2, 100, 100) and looked.heads[0].pooled == 3
+    assert looked.heads[0].shape == (4, 3, 2, 300, 300)
 
 
 def test_measures_of_a_long_input_are_those_of_its_exact_weights():
