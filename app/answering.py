@@ -31,7 +31,8 @@ def answer(run: Run, problem: Problem, tape: Tape) -> dict:
         return {"said": [[n[said] for n in names]], "shares": [float(shares[said])], "right": right, "places": None}
     if form not in ("pairs", "stream", "masked") and not (form == "tags" and logits.dim() == 2):
         return {"said": [], "shares": [], "right": None, "places": []}
-    shares, said = logits.softmax(-1).max(-1)  # (time,)
+    best, said = logits.max(-1)  # (time,)
+    shares = (best - logits.logsumexp(-1)).exp()  # of a vocabulary, all shares together may be 100 MB
     places = _asked(run, problem, form, target).nonzero().squeeze(1)
     tokens = names if form == "tags" else (run.task.tokens, run.task.tokens)
     told = {

@@ -17,7 +17,9 @@ EYE = torch.eye(TIME)
 PREVIOUS = torch.cat([EYE[:1], EYE[:-1]])
 FIRST = EYE[:1].expand(TIME, TIME)
 UNIFORM = torch.full((TIME, TIME), 1 / TIME)
-INDUCTION = torch.cat([EYE[:1].expand(6, TIME), EYE[1:7]])  # a token of the second half looks behind its first occurrence
+INDUCTION = torch.cat(
+    [EYE[:1].expand(6, TIME), EYE[1:7]]
+)  # a token of the second half looks behind its first occurrence
 
 
 def of(weights, ids=IDS, special=NOTHING, allowed=None):
