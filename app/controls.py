@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from app.option_names import title_of
 from core import Option, Text
 
 
@@ -16,6 +17,7 @@ def both(text: Text) -> dict[str, str]:
 def control(option: Option) -> dict[str, Any]:
     return {
         "name": option.name,
+        "title": both(title_of(option.name)),
         "kind": "choice" if option.kind is str else option.kind.__name__,
         "help": both(option.help),
         "low": _finite(option.low),

@@ -53,6 +53,7 @@ class Build {
       onIndex: (id, index) => choose({ index: { ...chosen().index, [id]: index } }),
     });
     this.diagrams = { a: new Diagram(this.pictures, options("a")), b: new Diagram(this.pictures, options("b")) };
+    moveTogether(this.diagrams.a.figure.body, this.diagrams.b.figure.body);
     this.code = make("div", {});
     this.panel = new Panel(this.side, { question: () => this.question(), select: (path) => this.reveal(path) });
     this.side.prepend(this.code);
@@ -142,11 +143,7 @@ class Build {
     const { family } = this.now(), { side, b } = chosen();
     chips(this.familyRow, [...this.families.values()].map(({ name, help }) => ({ value: name, text: name, title: inLanguage(help) })), family,
       (value) => this.choice({ family: value, options: {} }), say("build.families"));
-    const preset = this.presets.find((one) => key(one) === key(this.now()))?.name;
-    chips(this.presetRow, this.presets.map(({ name, help }) => ({ value: name, text: name, title: inLanguage(help) })), preset,
-      (value) => { const one = this.presets.find(({ name }) => name === value); this.choice({ family: one.family, options: one.options }); }, say("build.presets"));
-    if (!preset) this.presetRow.firstChild.tabIndex = 0;
-    this.presetRow.prepend(make("small", {}, say("build.presets")));
+    this.showPresets(family);
     chips(this.sides, ["a", "b"].map((value) => ({ value, text: value.toUpperCase() })), side, (value) => choose({ side: value }), say("build.sides"));
     this.sides.hidden = !b;
     this.compare.textContent = say(b ? "build.compare_end" : "build.compare");
@@ -161,6 +158,17 @@ class Build {
       this.controls.show(options, this.now().options, main);
     }
     this.controlled = JSON.stringify([side, family]);
+  }
+
+  // The published sizes of the chosen family; a family without any shows no row.
+  showPresets(family) {
+    const presets = this.presets.filter((one) => one.family === family), chosen = presets.find((one) => key(one) === key(this.now()))?.name;
+    this.presetRow.hidden = !presets.length;
+    if (!presets.length) return;
+    chips(this.presetRow, presets.map(({ name, help }) => ({ value: name, text: name, title: inLanguage(help) })), chosen,
+      (value) => this.choice({ family, options: presets.find(({ name }) => name === value).options }), say("build.presets"));
+    if (!chosen) this.presetRow.firstChild.tabIndex = 0;
+    this.presetRow.prepend(make("small", {}, say("build.presets")));
   }
 
   titleOf = () => inLanguage(shown.runs.find(({ name }) => name === state.run).title);
@@ -194,12 +202,17 @@ class Build {
       const option = this.families.get(plan.family).options.find((one) => one.name === name);
       return option ? String(plan.options[name] ?? option.default ?? say("automatic")) : "—";
     };
-    const rows = names.map((name) => [name, value(first, name), value(second, name)]).filter(([, a, b]) => a !== b);
+    const rows = names.map((name) => [this.titleOfOption(name), value(first, name), value(second, name)]).filter(([, a, b]) => a !== b);
     if (first.family !== second.family) rows.unshift([say("build.family"), first.family, second.family]);
     rows.push([say("build.total"), format(first.parameters, ","), format(second.parameters, ",")]);
     this.differences.replaceChildren(make("table", { class: "build-weights" }, make("tr", {}, ...["", "A", "B"].map((text) => make("th", {}, text))),
       ...rows.map((cells) => make("tr", { class: cells[1] === cells[2] ? "" : "differs" }, ...cells.map((text) => make("td", {}, text))))),
     rows.length === 1 ? make("p", {}, say("build.no_difference")) : make("p", {}, say("build.ratio", { ratio: second.parameters / first.parameters })));
+  }
+
+  titleOfOption(name) {
+    const options = [...this.families.values()].flatMap((one) => one.options);
+    return `${inLanguage(options.find((one) => one.name === name).title)} (${name})`;
   }
 
   // Unfolds whatever hides a part, and selects it; a tap of a folded group chooses its number too.
@@ -213,6 +226,15 @@ class Build {
   question() {
     const { time, target_time } = this.plans[chosen().side], { family, options } = this.plans[chosen().side];
     return { family, options, time, target_time: target_time ?? 8, run: state.run, text: state.text, held_out: state.text === null ? state.heldOut : null };
+  }
+}
+
+// Two drawings side by side show the same place.
+function moveTogether(...bodies) {
+  for (const one of bodies) {
+    one.addEventListener("scroll", () => {
+      for (const other of bodies) if (other !== one) [other.scrollLeft, other.scrollTop] = [one.scrollLeft, one.scrollTop];
+    }, { passive: true });
   }
 }
 

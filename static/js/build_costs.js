@@ -105,7 +105,7 @@ class Chart {
     this.series = series.filter(Boolean);
     const logs = this.series.map((one) => ({ ...one, y: one.y.map((value) => (value ? Math.log10(value) : null)) })), all = logs.flatMap(({ y }) => y.filter((v) => v !== null));
     this.lines.set({
-      x: lengths.map(Math.log2), series: logs, whole: true, range: [Math.floor(Math.min(...all)), Math.ceil(Math.max(...all) + 0.01)], xName: say("build.tokens"), yName: say(`build.axis.${this.kind}`),
+      x: lengths.map(Math.log2), series: logs, whole: true, range: [Math.floor(Math.min(...all)), Math.ceil(Math.max(...all) + 0.01)], xName: say("build.tokens"), yName: this.kind === "flops" ? say("build.axis.flops") : "",
       format: (v) => unit(10 ** v), formatY: (v) => (Number.isInteger(v) ? unit(10 ** v) : ""), formatX: (v) => String(Math.round(2 ** v)), label: caption.replaceAll("**", ""),
     });
     this.figure.say(caption);

@@ -35,6 +35,7 @@ export class Diagram {
     this.svg.setAttribute("aria-label", say("build.diagram_label", { family: plan.family, n: plan.parameters, parts: found.nodes.length }));
     const boxes = found.nodes.filter(({ parent }) => parent).map((box) => this.drawBox(box));
     this.svg.replaceChildren(...boxes.filter((_, i) => found.nodes[i + 1].isOpen), ...found.edges.map((edge) => this.drawEdge(edge)),
+      ...found.nodes.filter(({ parent, isOpen }) => parent && isOpen).map((box) => this.drawTitle(box)),
       ...boxes.filter((_, i) => !found.nodes[i + 1].isOpen), ...found.nodes.filter(({ strip }) => strip).map((box) => this.drawStrip(box)));
   }
 
@@ -56,9 +57,9 @@ export class Diagram {
 
   drawBox(box) {
     const { part, x, y, width, height, isOpen } = box, kind = part.kind === "module" ? (isOpen ? "open" : part.rows.length ? "closed" : "leaf") : part.kind;
-    const [ink, mute, line, card, soft, accent, amber, paper] = ["ink", "mute", "line", "card", "soft", "accent", "amber", "paper"].map((name) => tint(`--iv-${name}`));
+    const [ink, mute, line, card, soft, accent, amber] = ["ink", "mute", "line", "card", "soft", "accent", "amber"].map((name) => tint(`--iv-${name}`));
     const chosen = this.chosen.node === part.id, differs = this.marks.has(part.id);
-    const fill = kind === "point" ? soft : kind === "input" ? paper : isOpen && box.depth % 2 ? paper : card;
+    const fill = groundOf(box);
     const stroke = chosen ? accent : differs ? amber : kind === "point" ? soft : line;
     const group = make("g", {
       class: `part part-${kind}${differs ? " differs" : ""}`, role: "treeitem", "data-id": part.id, "data-path": this.named(part).path, "aria-selected": String(chosen),
@@ -68,13 +69,8 @@ export class Diagram {
     if (part.times > 1) group.append(...[6, 3].map((by) => make("rect", { x: x + by, y: y + by, width, height, rx: 10, fill: card, stroke: line })));
     group.append(make("rect", { x, y, width, height, rx: kind === "point" || kind === "input" ? height / 2 : 10, fill, stroke, "stroke-width": chosen || differs ? 2.2 : 1.2, "stroke-dasharray": kind === "input" ? "4 3" : null }));
     const text = (attributes, words) => make("text", attributes, words);
-    if (isOpen) {
-      group.append(
-        text({ x: x + 12, y: y + 21, fill: ink, "font-size": 13, "font-weight": 600 }, `▾ ${box.name}`),
-        text({ x: x + 20 + widthOf(`▾ ${box.name}`, FONTS.name), y: y + 21, fill: mute, "font-size": 11.5 }, part.module),
-        text({ x: x + width - 12, y: y + 21, fill: mute, "font-size": 11.5, "text-anchor": "end" }, sizeOf(part, false)),
-        ...this.stepper(box, mute, accent), ...this.unroller(box, accent));
-    } else if (part.kind === "module") {
+    if (isOpen) return group;
+    if (part.kind === "module") {
       group.append(
         text({ x: x + 13, y: y + 18, fill: ink, "font-size": 13, "font-weight": 600 }, box.lines[0].text),
         text({ x: x + 13, y: y + 34, fill: mute, "font-size": 11.5 }, box.lines[1].text));
@@ -85,6 +81,17 @@ export class Diagram {
         text({ x: x + width - 11, y: y + 18, fill: mute, "font-size": 13, "text-anchor": "end" }, shape));
     }
     return group;
+  }
+
+  // Name, class and size of an open box; above the arrows, which pass behind its words.
+  drawTitle(box) {
+    const { part, x, y, width } = box, [ink, mute, accent] = ["ink", "mute", "accent"].map((name) => tint(`--iv-${name}`));
+    const text = (attributes, words) => make("text", { y: y + 21, ...attributes }, words);
+    return make("g", { class: "part-title", stroke: groundOf(box), "stroke-width": 5, "stroke-linejoin": "round", "paint-order": "stroke", "data-title": part.id, onclick: () => this.press(box) },
+      text({ x: x + 12, fill: ink, "font-size": 13, "font-weight": 600 }, `▾ ${box.name}`),
+      text({ x: x + 20 + widthOf(`▾ ${box.name}`, FONTS.name), fill: mute, "font-size": 11.5 }, part.module),
+      text({ x: x + width - 12, fill: mute, "font-size": 11.5, "text-anchor": "end" }, sizeOf(part, false)),
+      ...this.stepper(box, mute, accent), ...this.unroller(box, accent));
   }
 
   // ‹ 3 / 12 ›: which of the equal blocks is shown
@@ -133,7 +140,7 @@ export class Diagram {
     const [mute, ink, amber] = ["mute", "ink", "amber"].map((name) => tint(`--iv-${name}`)), { a, b } = points;
     const colour = again ? amber : points.kind === "lane" ? ink : mute, shape = from.part.shape ?? shapeOut(from.part);
     const path = points.kind === "direct"
-      ? `M${a[0]} ${a[1]}C${a[0]} ${a[1] + 16} ${b[0]} ${b[1] - 18} ${b[0]} ${b[1] - 4}`
+      ? straightened(a, b, points.gate)
       : cornered([a, [a[0], points.out], [points.x, points.out], [points.x, points.into], [b[0], points.into], [b[0], b[1] - 4]]);
     const words = `${this.named(from.part).path} → ${this.named(to.part).path}${shape ? ` · ${shapeText(shape)}` : ""}${again ? ` · ${say("build.step_before")}` : ""}`;
     const label = points.kind === "direct" && from.part.kind === "module" && shape && !from.labelled
@@ -199,6 +206,17 @@ function shapeOut(part) {
 function sizeOf(part, withClass = true) {
   const kind = withClass ? `${part.module} · ` : "";
   return part.count ? `${kind}${format(part.count, ",")}` : kind.replace(/ · $/, "");
+}
+
+// What lies behind a part's words.
+function groundOf({ part, isOpen, depth }) {
+  return tint(part.kind === "point" ? "--iv-soft" : part.kind === "input" || (isOpen && depth % 2) ? "--iv-paper" : "--iv-card");
+}
+
+// A curve down to the gate of whatever holds the end, and straight on from there.
+function straightened(a, b, gate) {
+  const to = gate === null ? b[1] - 4 : Math.max(gate, a[1] + 14), bend = Math.min(18, (to - a[1]) / 2);
+  return `M${a[0]} ${a[1]}C${a[0]} ${a[1] + bend} ${b[0]} ${to - bend} ${b[0]} ${to}${gate === null ? "" : `V${b[1] - 4}`}`;
 }
 
 function arrow(x, y, way, fill) {

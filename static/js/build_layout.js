@@ -114,7 +114,7 @@ export function layOut(root, { open, unrolled, time, words }) {
 
   function route({ from, to, lane, common }) {
     const a = [from.x + from.width / 2, from.y + from.height], b = [to.x + to.width / 2, to.y];
-    if (!lane) return { kind: "direct", a, b };
+    if (!lane) return { kind: "direct", a, b, gate: enters(from, to) };
     const x = lane.side === "right" ? common.x + common.width - PAD - LANE * lane.at + 4
       : lane.side === "left" ? common.x + PAD + LANE * lane.at - 4 : lane.before.x - 9 - LANE * lane.at;
     return { kind: "lane", a, b, x, out: a[1] + 7, into: b[1] - 9 };
@@ -136,9 +136,15 @@ function meet(a, b) {
   return [left[at], left[at + 1] ?? a, right[at + 1] ?? b];
 }
 
+// y from which on an arrow is inside the boxes that hold its end: there it goes straight down, past their titles
+function enters(from, to) {
+  const [, , outermost] = meet(from, to);
+  return outermost === to ? null : outermost.y;
+}
+
 // Is a box in the first (0) or last (−1) row of each box between it and an outer one?
 function isAtEnd(box, outer, end) {
-  for (let inner = box; inner !== outer; inner = inner.parent) if (!inner.parent.rows.at(end).includes(inner)) return false;
+  for (let inner = box; inner !== outer; inner = inner.parent) if (!inner.parent.rows.at(end).includes(inner) || (end && inner.parent.strip)) return false;
   return true;
 }
 

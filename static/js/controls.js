@@ -17,20 +17,20 @@ export class Controls {
     this.rows = new Map(options.map((option) => [option.name, this.row(option, values[option.name] ?? option.default)]));
     const rows = [...this.rows.values()], first = rows.filter(({ option }) => !main || main.includes(option.name)), rest = rows.filter((row) => !first.includes(row));
     this.folded = rest.length ? make("details", { class: "controls-rest", open: this.folded?.open },
-      make("summary", {}, say("more_options", { n: rest.length })), make("div", { class: "controls" }, ...rest.map(({ element }) => element))) : null;
-    this.element.replaceChildren(...[...first.map(({ element }) => element), this.folded].filter(Boolean));
+      make("summary", {}, say("more_options", { n: rest.length })), make("div", { class: "controls" }, ...rest.flatMap(placed))) : null;
+    this.element.replaceChildren(...[...first.flatMap(placed), this.folded].filter(Boolean));
   }
 
   row(option, value) {
     const id = `option-${++made}`, hint = make("small", { id: `${id}-hint` }, inLanguage(option.help));
-    const problem = make("p", { class: "problem", role: "alert", hidden: true });
-    const input = inputFor(option, value, { id, "aria-describedby": `${id}-hint`, "data-option": option.name });
+    const problem = make("p", { class: "problem", role: "alert", id: `${id}-problem` }), below = make("div", { class: "control control-problem", "data-problem": option.name, hidden: true }, problem);
+    const input = inputFor(option, value, { id, "aria-describedby": `${id}-hint ${id}-problem`, "data-option": option.name });
     input.addEventListener(option.kind === "choice" || option.kind === "bool" ? "change" : "input", () => {
       this.mark(option.name);
       this.change(this.values(), option.name);
     });
-    const element = make("div", { class: `control control-${option.kind}` }, make("label", { for: id }, option.name), input, hint, problem);
-    const row = { option, input, hint, problem, element };
+    const element = make("div", { class: `control control-${option.kind}` }, make("label", { for: id }, make("span", {}, inLanguage(option.title)), " ", make("code", {}, option.name)), input, hint);
+    const row = { option, input, hint, problem, below, element };
     this.describe(row);
     return row;
   }
@@ -59,8 +59,8 @@ export class Controls {
   }
 
   clear() {
-    for (const { problem, input } of this.rows.values()) {
-      problem.hidden = true;
+    for (const { below, input } of this.rows.values()) {
+      below.hidden = true;
       input.removeAttribute("aria-invalid");
     }
   }
@@ -70,7 +70,7 @@ export class Controls {
     const row = this.rows.get(name);
     if (!row) return false;
     row.problem.textContent = sentence;
-    row.problem.hidden = false;
+    row.below.hidden = false;
     row.input.setAttribute("aria-invalid", "true");
     if (this.folded?.contains(row.element)) this.folded.open = true;
     return true;
@@ -78,6 +78,7 @@ export class Controls {
 }
 
 let made = 0;
+const placed = ({ element, below }) => [element, below]; // the sentence has a line of its own below the control's row
 
 function inputFor(option, value, attributes) {
   const { kind, low, high, optional, choices } = option;
@@ -102,7 +103,7 @@ function inputFor(option, value, attributes) {
 function read({ kind, optional }, input) {
   if (kind === "bool") return input.checked;
   if (kind === "choice") return input.value;
-  if (input.value === "") return optional ? null : "";
+  if (input.value === "") return optional && !input.validity.badInput ? null : ""; // letters in a number read as nothing too
   return Number(input.value);
 }
 

@@ -68,7 +68,7 @@ export async function mountTrain(parent) {
     thumbnails.draw(sight);
   };
   const draw = () => {
-    main.classList.toggle("empty", !shown.jobs.length);
+    parent.classList.toggle("untrained", !shown.jobs.length);
     hero.draw();
     transport.draw();
     noticed.draw();

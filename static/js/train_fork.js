@@ -20,7 +20,7 @@ export class ForkPanel {
     this.model = new Controls(rest, quiet);
     this.element = make("form", { class: "card train-fork", hidden: true, novalidate: true, onsubmit: (event) => { event.preventDefault(); this.begin(); }, onkeydown: (event) => event.key === "Escape" && this.close() },
       this.title, make("p", {}, say("train.fork_help")),
-      make("div", { class: "fork-row" }, make("label", { for: "fork-step" }, say("train.fork_from")), this.step, make("label", { for: "fork-seed" }, "seed"), this.seed),
+      make("div", { class: "fork-row" }, make("label", { for: "fork-step" }, say("train.fork_from")), this.step, make("label", { for: "fork-seed" }, say("train.seed")), this.seed),
       training, make("details", { class: "train-more" }, make("summary", {}, say("train.fork_model")), rest), this.problem,
       make("div", { class: "fork-row" }, make("button", { class: "train-go", type: "submit" }, say("train.fork_go")), make("button", { type: "button", class: "small", onclick: () => this.close() }, say("train.cancel"))));
     parent.append(this.element);

@@ -17,7 +17,7 @@ export class RecipeColumn {
     const chipRow = () => make("div", { class: "chips" }), problem = () => make("p", { class: "problem", role: "alert", hidden: true });
     Object.assign(this, { tasks: chipRow(), families: chipRow(), variants: chipRow(), taskProblem: problem(), seedProblem: problem() });
     this.help = make("p", { class: "train-help" });
-    this.example = make("div", { class: "card" });
+    this.example = make("div", { class: "card train-worked" });
     this.noRecipe = make("small", { hidden: true }, say("train.no_recipe"));
     this.why = make("p", { class: "train-why", hidden: true });
     const file = make("div"), open = make("div");
@@ -44,7 +44,7 @@ export class RecipeColumn {
       this.seed.value = Number(this.seed.value) + 1;
       read();
     } }, "+1");
-    return make("div", { class: "control control-seed" }, make("label", { for: "train-seed" }, "seed"), make("span", { class: "seed" }, this.seed, next), make("small", {}, say("train.seed_help")), this.seedProblem);
+    return make("div", { class: "control control-seed" }, make("label", { for: "train-seed" }, say("train.seed")), make("span", { class: "seed" }, this.seed, next), make("small", {}, say("train.seed_help")), this.seedProblem);
   }
 
   // from a control: nothing is drawn anew, so that nobody loses the place where they type

@@ -140,20 +140,20 @@ def test_a_page_that_comes_back_and_a_second_one_find_the_same_run(new_page):
 def test_bad_options_are_answered_beside_their_control_and_nothing_else_changes(new_page, locale):
     page = open_train(new_page, locale=locale)
     choose(page, "gpt", "induction")
-    example = page.locator(".train-aside .example").inner_text()
+    example = page.locator(".example:visible").inner_text()
     column = page.locator(".train-recipe")
     for option, bad in [("n_heads", "3"), ("lr", "-1"), ("steps", ""), ("min_len", "4000")]:
         box = column.locator(f"[data-option={option}]")
         usual = box.input_value()
         box.fill(bad)
-        problem = column.locator(".control", has=page.locator(f"[data-option={option}]")).locator(".problem")
+        problem = column.locator(f"[data-problem={option}] .problem")
         if option == "min_len":
             problem = column.locator(".control .problem:visible")  # it may lie with the longest
         expect(problem).to_be_visible()
         said = problem.inner_text()
         assert "Traceback" not in said
         assert bool(re.search("[\u4e00-\u9fff]", said)) == (locale == "zh-CN")
-        assert page.locator(".train-aside .example").inner_text() == example
+        assert page.locator(".example:visible").inner_text() == example
         expect(page.locator(".train-foot .train-go")).to_have_attribute("aria-disabled", "true")
         page.locator(".train-foot .train-go").click(force=True)
         assert shown(page, "s.shown.jobs.length") == 0
@@ -196,7 +196,7 @@ def test_a_recipe_is_what_core_makes_of_it(new_page):
     made = make_recipe("transformer", "copy", model={"d_model": 64, "n_heads": 8, "n_layers": 1, "d_ff": 64, "norm_placement": "pre", "tie_embeddings": False, "position": "learned"}, knobs={"n_symbols": 12}, training={"lr": 1e-2, "steps": 100, "schedule": "linear"})  # fmt: skip
     wait_until(page, f"s.shown.check?.key === '{core.run.key_of(made, 0)}'")
     expect(page.locator(".train-facts")).to_contain_text(f"{count(made):,}")
-    changed = page.locator(".train-recipe .control.changed label")
+    changed = page.locator(".train-recipe .control.changed label code")
     expect(changed).to_have_text(["n_symbols", "n_heads"])
 
 
