@@ -101,7 +101,7 @@ def shut_gates(seen: Evidence) -> Notice | None:
 def saturated_gates(seen: Evidence) -> Notice | None:
     stuck = {name: share for name, (_, share) in seen.gates.items() if share > SATURATED}
     lr = _better_lr(seen, lower=True)
-    if not stuck or lr >= seen.recipe.training.lr:
+    if not stuck or shut_gates(seen) or lr >= seen.recipe.training.lr:  # shut from the start: smaller steps open none
         return None
     name, share = max(stuck.items(), key=lambda pair: pair[1])
     return Notice(

@@ -23,12 +23,22 @@ def notice(seen: Evidence) -> list[Notice]:
     if reached >= seen.goal:
         return []
     causes = [cause(seen) for cause in CAUSES] if seen.share_made >= SETTLED else [exploding(seen)]
-    found = [one for one in causes if one]
+    found = _widest([one for one in causes if one])
     if not found and seen.share_made >= SETTLED:
         found = [one for one in (at_chance(seen), dead_heads(seen)) if one]
     if not found and seen.share_made >= 1:
         found = [one for one in [unfinished(seen)] if one]
     return found
+
+
+def _widest(found: list[Notice]) -> list[Notice]:
+    """Without those whose change is only a part of another's: alone it is known not to be enough."""
+    return [one for one in found if not any(one is not other and _holds(other, one) for other in found)]
+
+
+def _holds(whole: Notice, part: Notice) -> bool:
+    inside = all(changed.items() <= whole.changes.get(name, {}).items() for name, changed in part.changes.items())
+    return inside and whole.changes != part.changes
 
 
 __all__ = ["Evidence", "Notice", "evidence_of", "notice"]

@@ -92,7 +92,9 @@ def check(wish: Wish) -> dict[str, Any]:
 
 @router.post("/start")
 def start(wish: Wish, request: Request) -> dict[str, Any]:
-    return _begun(wish.recipe(), wish.seed, wish.page or _address(request))
+    chosen = wish.recipe()
+    chosen.task.evaluation(1)  # refuses problems too few to keep some apart
+    return _begun(chosen, wish.seed, wish.page or _address(request))
 
 
 @router.post("/known")

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from core.options import Text
 from core.tasks.base import Batch, Examples, Task
+from core.tasks.copying import check_lengths
 from core.tasks.knobs import MAX_LEN, MIN_LEN, N_SYMBOLS, option
 from core.tasks.layouts import random_rows
 
@@ -24,6 +25,9 @@ class Parity(Task):
     min_len: int = option(MIN_LEN, 4)
     max_len: int = option(MAX_LEN, 20)
     n_symbols: int = option(N_SYMBOLS, 2)
+
+    def check(self) -> None:
+        check_lengths(self.min_len, self.max_len)
 
     @property
     def tokens(self) -> list[str]:

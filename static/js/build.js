@@ -109,8 +109,9 @@ class Build {
       return;
     }
     const question = { ...choice, ...this.lengths() }, asked = JSON.stringify(question);
-    if (this.asked[side] === asked) return;
+    if (this.asked[side] === asked) return this.refused?.asked === asked && this.complain(this.refused.error); // said again: typing hid it
     this.asked[side] = asked;
+    this.refused = null;
     this.middle.classList.add("waiting");
     try {
       if (this.plans[side]) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
@@ -125,6 +126,7 @@ class Build {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       if (this.asked[side] !== asked) return;
+      this.refused = { asked, error };
       this.complain(error);
     } finally {
       if (this.asked[side] === asked) this.middle.classList.remove("waiting");

@@ -24,6 +24,7 @@ export class Costs {
     const choice = { family: plan.family, options: plan.options }, key = JSON.stringify(choice);
     if (key === this.key) return this.predicted && this.draw();
     Object.assign(this, { key, choice, predicted: null });
+    this.button.disabled = true; // until it is known which lengths can be measured
     this.found.clear();
     this.running++;
     const predicted = await askJson("build/costs", choice);
@@ -64,6 +65,7 @@ export class Costs {
     const total = lengths.map((_, i) => Object.values(flops).reduce((sum, part) => sum + part[i], 0));
     const of = (name) => lengths.map((n) => this.found.get(n)?.[name] ?? null), some = this.found.size > 0;
     this.button.hidden = !measurable.length;
+    this.button.disabled = false;
     this.button.textContent = say(this.measuring ? "build.stop" : "build.measure");
     if (!measurable.length) this.status.textContent = say("build.predicted_only");
     else if (!this.measuring && this.status.textContent === say("build.predicted_only")) this.status.textContent = "";

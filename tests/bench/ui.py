@@ -16,35 +16,17 @@ from pathlib import Path
 
 import torch
 from bertviz import model_view
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from app.bertviz_frame import installed
+from tests.bench.ui_busy import busy
+from tests.bench.ui_measure import moves, new_page, p95
 from tests.browser.conftest import CHROMIUM_ARGS, LIBRARIES, _chromium
 from tests.browser.driving import choose_run, open_app, shown
 
 ROOT = Path(__file__).resolve().parents[2]
-MOVES = 60
 OPENINGS = 5
 
-# One move, from the change to the frame that shows it; the number of requests it made.
-MOVE = """async ([changes, moves]) => {
-    const { set } = await import('/ours/js/store.js');
-    const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-    const before = performance.getEntriesByType('resource').length;
-    const took = [];
-    for (let i = 0; i < moves; i++) {
-        const change = changes[i % changes.length];
-        await frame();
-        const began = performance.now();
-        set(change);
-        await frame();
-        took.push(performance.now() - began);
-    }
-    const late = new Promise((done) => setTimeout(done, 500));
-    await late;
-    const asked = performance.getEntriesByType('resource').slice(before).map((entry) => entry.name);
-    return { took, asked };
-}"""
 SLIDE = """async ([frames]) => {
     const input = document.querySelector('#frame input[type=range]');
     const took = [];
@@ -96,21 +78,6 @@ def served(side: str) -> Iterator[str]:
     finally:
         app.terminate()
         app.wait(20)
-
-
-def p95(values: list[float]) -> float:
-    return statistics.quantiles(values, n=20)[-1]
-
-
-def new_page(browser: Browser, url: str):
-    return lambda **options: browser.new_context(base_url=url, **options).new_page()
-
-
-def moves(page: Page, name: str, changes: list[dict]) -> list[float]:
-    result = page.evaluate(MOVE, [changes, MOVES])
-    asked = [address for address in result["asked"] if not address.endswith("/heartbeat")]
-    print(f"  {name:<34} p95 {p95(result['took']):6.1f} ms   requests {len(asked)}", flush=True)
-    return result["took"]
 
 
 def redraws(browser: Browser, ours: str, bare: str) -> None:
@@ -191,6 +158,7 @@ def main() -> None:
         os.environ["LD_LIBRARY_PATH"] = os.pathsep.join([str(LIBRARIES), os.environ.get("LD_LIBRARY_PATH", "")])
     with served("ours") as ours, served("bare") as bare, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_chromium(), args=CHROMIUM_ARGS)
+        busy(browser, ours)
         redraws(browser, ours, bare)
         openings(browser, ours, bare)
         wide(browser, ours)

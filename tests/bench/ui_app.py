@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
+from pathlib import Path
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
@@ -18,6 +20,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from app.gallery import Offer, offer
+from app.jobs import Settings, office
 from app.main import make_app
 from app.shipped import Opened
 from core.options import Text
@@ -65,6 +68,7 @@ def main() -> None:
     if side == "ours":
         offer_wide("wide-64", 64)
         offer_wide("wide-512", 512)
+        office.open(Settings(Path(tempfile.mkdtemp(prefix="innerview-bench-"))))
         app = make_app()
     else:
         app = gr.mount_gradio_app(FastAPI(), bare_page(), path="/")

@@ -1,0 +1,167 @@
+"""What the Train tab asks the server for: whatever cannot be is answered with one sentence, in both languages, beside
+the control it is about; nothing is trained and nothing is remembered of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+import core
+from app.jobs import Settings, office
+from app.main import make_app
+from app.option_names import NAMES
+from app.training import MOST_FILE_BYTES
+from app.training_menu import menu
+from core.recipes import RECIPES, recipe
+from core.run import key_of
+
+LSTM = {"family": "lstm", "task": "parity", "variant": "default"}
+GPT = {"family": "gpt", "task": "induction", "variant": "default"}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    office.open(Settings(tmp_path_factory.mktemp("runs"), workers=1))
+    yield TestClient(make_app())
+    office.close()
+    office.settings = Settings()
+
+
+def refusal(answer) -> dict[str, Any]:
+    assert answer.status_code == 200 and answer.headers["x-refused"], answer.text[:300]
+    problem = answer.json()["problem"]
+    for language in ("en", "zh"):
+        assert problem[language] and "Traceback" not in problem[language] and len(problem[language]) < 3_000
+    assert any("\u4e00" <= letter <= "\u9fff" for letter in problem["zh"])
+    return problem
+
+
+def wish(base: dict[str, Any], **parts: Any) -> dict[str, Any]:
+    return {**base, **parts}
+
+
+BAD_WISHES = [  # what is asked, and the option it is said beside
+    *(
+        (wish(LSTM, training={"lr": value}), "lr")
+        for value in (-1, 0, 1e9, "fast", None, [], {}, True, "1e-3", 10**400)
+    ),
+    *((wish(LSTM, training={"steps": value}), "steps") for value in (0, -5, 2.5, "", 10**12, "many")),
+    *((wish(LSTM, training={"batch_size": value}), "batch_size") for value in (0, -1, 10**9, 1.5)),
+    *((wish(LSTM, training={"schedule": value}), "schedule") for value in ("", "cosinus", 3, None)),
+    *((wish(LSTM, knobs={"min_len": value}), "min_len") for value in (-1, 10**9, "a")),
+    *((wish(LSTM, model={"d_hidden": value}), "d_hidden") for value in (0, -3, 10**7, "wide", 16_384)),
+    *((wish(LSTM, seed=value), "seed") for value in (-1, 2**31, 2**70, 1.5, "", "x", None, [1])),
+    (wish(LSTM, knobs={"min_len": 30, "max_len": 20}), ("min_len", "max_len")),
+    (wish(GPT, model={"n_heads": 3}), "n_heads"),
+    (wish(GPT, model={"n_kv_heads": 3}), "n_kv_heads"),
+    (wish(GPT, model={"d_model": 62, "n_heads": 2, "position": "rope"}), "position"),
+    (wish(GPT, model={"n_layers": 96, "d_model": 4_096, "n_heads": 64}), "d_model"),
+    (wish(GPT, model={"head": "mlm"}), "head"),
+    (wish(GPT, model={"colour": "green"}), "colour"),
+    (wish(GPT, training={"beta3": 0.5}), "beta3"),
+    (wish(GPT, knobs={"depth": 3}), "depth"),
+    (wish(GPT, training={"batch_size": 4_096, "accumulate": 64}), "batch_size"),
+    (wish(LSTM, family="elmo"), "family"),
+    (wish(LSTM, family="<b>lstm</b>"), "family"),
+    (wish(LSTM, task="chess"), "task"),
+    (wish(LSTM, variant="nonsense"), "variant"),
+    (wish(LSTM, task="dates"), ("family", "recipe")),
+    (wish(LSTM, task="own text", variant=None), "file"),
+    (wish(LSTM, task="own text", variant=None, file={"name": "a.txt", "digest": "0" * 24}), "file"),
+]
+
+
+@pytest.mark.parametrize("order", ["check", "start"])
+def test_what_cannot_be_trained_is_said_beside_its_control(client, order):
+    for asked, option in BAD_WISHES:
+        answer = client.post(
+            f"/api/train/{order}", content=json.dumps(asked), headers={"content-type": "application/json"}
+        )
+        found = refusal(answer).get("option")
+        named = set(str(found).split(", "))
+        assert named & ({option} if isinstance(option, str) else set(option)), (asked, found)
+    assert not office.jobs.moving and not list(office.store.folder.glob("*")), "nothing was begun"
+
+
+def test_not_even_json(client):
+    for body in (b"", b"{", b"[]", b"null", b'{"family": NaN}', b"\xff\xfe", b'{"family": "lstm"}', b"1" * 100):
+        refusal(client.post("/api/train/check", content=body, headers={"content-type": "application/json"}))
+
+
+def file_of(text: str, name: str = "mine.txt") -> dict[str, str]:
+    return {"name": name, "text": text}
+
+
+PAIRS = "".join(f'{{"source": "a b {i}", "target": "b a {i}"}}\n' for i in range(40))
+BAD_FILES = [  # a file, and what is said of it
+    (file_of(""), "empty"),
+    (file_of("  \n\t\n"), "empty"),
+    (file_of("one line"), "needs at least"),
+    (file_of("a\0b\n" * 400), "zero byte"),
+    (file_of("MZ\0\x01\x02" * 2_000, "app.exe"), "zero byte"),
+    (file_of("x" * 100, "picture.png"), ".png"),
+    (file_of("word\n" * 60, "one.csv"), "column"),
+    (file_of("text,label\n" + "a b,x\n" * 40, "one_label.csv"), "label"),
+    (file_of("text,label\n" + "a b,x\nc d,y\n" * 20 + "too,many,cells\n", "ragged.csv"), "line 42"),
+    (file_of("text\tlabel\n", "header_only.tsv"), "one_of"),
+    (file_of(PAIRS + '{"source": "a", "target": \n', "broken.jsonl"), "line 41"),
+    (file_of(PAIRS + "[1, 2]\n", "list.jsonl"), "line 41"),
+    (file_of(PAIRS + '{"source": "a"}\n', "half.jsonl"), "line 41"),
+    (file_of("1\n2\n3\n", "numbers.jsonl"), "line 1"),
+    (file_of("a b c d\n" * (MOST_FILE_BYTES // 8 + 1)), "MB"),
+]
+
+
+@pytest.mark.parametrize(("file", "said"), BAD_FILES, ids=[f["name"] + str(i) for i, (f, _) in enumerate(BAD_FILES)])
+def test_a_file_that_cannot_be_used_is_told_apart(client, file, said):
+    problem = refusal(client.post("/api/train/file", json=file))
+    assert said == "one_of" or said in problem["en"], problem["en"]
+    kinds = ("own text", "own labels", "own pairs")
+    for kind in kinds:
+        refusal(client.post("/api/train/check", json=wish(LSTM, task=kind, variant=None, file=file)))
+
+
+@pytest.mark.parametrize(
+    "knobs", [{"unit": "syllable"}, {"max_vocab": 1}, {"context": 10**9}, {"context": "wide"}, {"x": 1}]
+)
+def test_a_good_file_with_a_bad_knob(client, knobs):
+    text = "the cat sat on the mat and the dog lay by the door\n" * 60
+    good = client.post("/api/train/file", json=file_of(text)).json()
+    assert good["kind"] == "own text" and good["rows"] > 0
+    problem = refusal(client.post("/api/train/file", json={**file_of(text), "knobs": knobs}))
+    assert problem["option"] in (*knobs, None) and next(iter(knobs)) in problem["en"]
+
+
+def test_runs_that_are_not_there(client):
+    for key in ("0" * 24, "nonsense", "../../etc/passwd", "%00"):
+        for order in ("pause", "go", "step", "stop", "rewind", "fork"):
+            answer = client.post(f"/api/train/{key}/{order}", json={"step": 0})
+            assert answer.status_code == 404 or refusal(answer)
+    refusal(client.post(f"/api/train/{'0' * 24}/explode", json={}))
+    assert client.post("/api/train/known", json={"keys": ["0" * 24, "x", ""]}).json() == []
+    refusal(client.post("/api/train/known", json={"keys": ["0"] * 1_000}))
+
+
+def test_every_option_has_a_name_in_both_languages():
+    everything = menu()
+    options = [option for family in everything["families"] for option in family["options"]]
+    options += [knob for task in everything["tasks"] for knob in task["knobs"]] + everything["training"]
+    for option in options:
+        assert option["title"] == dict(zip(("en", "zh"), NAMES[option["name"]], strict=True))
+        assert "_" not in option["title"]["en"]
+    assert all(en and zh for en, zh in NAMES.values())
+
+
+def test_what_is_checked_is_what_core_would_train(client):
+    for family, name in [("lstm", "parity"), ("transformer", "copy"), ("gpt", "induction"), ("bert", "entities")]:
+        for variant in RECIPES[family, name]:
+            asked = {"family": family, "task": name, "variant": variant, "seed": 3}
+            found = client.post("/api/train/check", json=asked).json()
+            assert found["key"] == key_of(recipe(family, name, variant), 3)
+            model = core.build(recipe(family, name, variant).model, device="meta")
+            assert found["parameters"] == sum(weight.numel() for weight in model.parameters())
+            assert not found["differs"]

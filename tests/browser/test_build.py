@@ -1,0 +1,270 @@
+"""The Build tab: every family and size is drawn as the model is, from its own controls, in both languages."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import core
+from app.i18n import WORDS
+from app.option_names import NAMES
+from core.config import CONFIGS
+from tests.browser.building import (
+    captured,
+    choose_family,
+    choose_preset,
+    drawn,
+    model_of,
+    open_build,
+    set_option,
+    settled,
+    unfold_all,
+)
+from tests.browser.driving import shown, wait_until
+
+OTHERWISE = {  # every family with options that are not its defaults
+    "rnn": {
+        "n_layers": 2,
+        "d_hidden": 24,
+        "bidirectional": True,
+        "activation": "relu",
+        "head": "tagger",
+        "n_labels": 3,
+    },
+    "gru": {"n_layers": 2, "d_embed": 12, "d_hidden": 20, "vocab_size": 50},
+    "lstm": {"n_layers": 2, "d_hidden": 16, "head": "crf", "n_labels": 4, "forget_bias": 1.0},
+    "seq2seq": {"cell": "lstm", "attention": "luong-general", "d_hidden": 32, "bidirectional": False},
+    "transformer": {"n_layers": 3, "n_decoder_layers": 2, "n_heads": 2, "norm_placement": "pre", "position": "rope"},
+    "bert": {"n_layers": 3, "d_model": 48, "n_heads": 6, "head": "pointer", "n_labels": 5, "position": "alibi"},
+    "roformer": {"n_layers": 3, "n_kv_heads": 2, "head": "qa", "d_ff": 96, "activation": "swiglu"},
+    "gpt": {"n_heads": 8, "d_head": 6, "attention": "local", "window": 3, "norm": "rmsnorm", "bias": False},
+    "t5": {"n_layers": 3, "n_decoder_layers": 1, "n_buckets": 16, "activation": "geglu", "tie_embeddings": False},
+}
+LARGE = ["bert-large", "gpt2-xl", "t5-large"]
+LOOKS = [
+    ((1440, 900), "light", "en-US"), ((1440, 900), "dark", "zh-CN"), ((1920, 1080), "dark", "en-US"),
+    ((390, 844), "light", "zh-CN"),
+]  # fmt: skip
+
+
+def check_against_the_model(page: Page, family: str, options: dict) -> None:
+    """Every shape and count the drawing shows is the model's own; folded blocks stand for equal ones."""
+    time, target = shown(page, "[s.shown.look.axes.source.length, s.shown.look.axes.given.length || 8]")
+    model, picture = model_of(family, options), drawn(page)
+    tape, modules = captured(model, time, target), dict(model.named_modules())
+    points = [part for part in picture["parts"] if part["point"]]
+    assert {part["path"] for part in points} <= set(tape.names())
+    for part in points:
+        shape = list(tape[part["path"]].shape)
+        assert part["shape"] == shape and part["says"][-1] == "×".join(map(str, shape)), part
+    for part in picture["parts"]:
+        if part["path"] in modules and not part["point"]:
+            count = own_count(model, part["path"])
+            assert part["count"] == count, part["path"]
+            assert not count or any(words.split(" · ")[-1] == f"{count:,}" for words in part["says"]), part
+    for edge in picture["edges"]:
+        if edge["from"] in tape:
+            assert "×".join(map(str, tape[edge["from"]].shape)) in edge["says"]
+        if edge["label"]:
+            assert edge["label"] in edge["says"]
+    total = sum(weight.numel() for weight in model.parameters())
+    assert page.locator(".build-diagram .caption b").first.inner_text() == f"{total:,}"
+
+
+def own_count(model, path: str) -> int:
+    """Parameters inside a module that no module before it has."""
+    return sum(weight.numel() for name, weight in model.named_parameters() if name.startswith(f"{path}."))
+
+
+def check_layout(page: Page) -> None:
+    """No two boxes side by side meet, and no words leave their box or meet others of it."""
+    parts = drawn(page)["parts"]
+    for i, one in enumerate(parts):
+        for words in one["words"]:
+            assert within(words, one["box"], 1.5), f"{one['path']} says more than its box holds"
+        for a in one["words"]:
+            assert not any(a != b and meet(a, b) for b in one["words"]), f"the words of {one['path']} overlap"
+        for other in parts[i + 1 :]:
+            if not within(one["box"], other["box"]) and not within(other["box"], one["box"]):
+                assert not meet(one["box"], other["box"]), f"{one['path']} lies over {other['path']}"
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "wider than the screen"
+
+
+def within(inner: list[float], outer: list[float], slack: float = 0.5) -> bool:
+    return all(inner[i] >= outer[i] - slack and inner[i + 2] <= outer[i + 2] + slack for i in (0, 1))
+
+
+def meet(a: list[float], b: list[float]) -> bool:
+    return min(a[2], b[2]) - max(a[0], b[0]) > 1 and min(a[3], b[3]) - max(a[1], b[1]) > 1
+
+
+def test_every_family_with_other_options_is_drawn_as_it_is(new_page):
+    page = open_build(new_page)
+    for family, options in OTHERWISE.items():
+        choose_family(page, family)
+        for name, value in options.items():
+            set_option(page, name, value)
+        config = core.configure(family, **options)
+        wait_until(page, f"Object.keys(s.state.build.a.options).length === {len(options)}")
+        total = sum(weight.numel() for weight in model_of(family, options).parameters())
+        expect(page.locator(".build-diagram .caption").first).to_contain_text(f"{total:,}")
+        unfold_all(page)
+        expect(page.locator(".part-closed")).to_have_count(0)
+        check_against_the_model(page, family, options)
+        check_layout(page)
+        made: dict = {}
+        exec(page.locator(".build-side .build-code code").first.inner_text().replace("\xa0", " "), made)
+        assert made["model"].config == config
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_presets_are_drawn_without_being_made(new_page, name):
+    page = open_build(new_page)
+    choose_preset(page, name)
+    model = core.build(name, device="meta")
+    total = sum(weight.numel() for weight in model.parameters())
+    expect(page.locator(".build-diagram .caption").first).to_contain_text(f"{total:,}")
+    unfold_all(page)
+    expect(page.locator(".part-closed")).to_have_count(0)
+    check_against_the_model(page, core.PRESETS[name].family, core.PRESETS[name].options)
+    page.locator(".diagram .diagram-button", has_text="›").first.click()
+    page.locator('.part-point[data-path*=".1."]').first.click()
+    expect(page.locator(".build-panel h3").first).to_contain_text(".1.")
+    expect(page.locator(".build-panel .caption")).to_contain_text(f"{total:,}")  # too large to be run: it says so
+    expect(page.locator(".build-costs small[role=status]")).to_have_text(WORDS["en"]["build.predicted_only"])
+
+
+def test_only_sizes_of_the_family_are_offered(new_page):
+    page = open_build(new_page)
+    for family in CONFIGS:
+        choose_family(page, family)
+        names = [name for name, preset in core.PRESETS.items() if preset.family == family]
+        expect(page.locator(".build-presets .chip:visible")).to_have_text(names)
+
+
+@pytest.mark.parametrize(("size", "theme", "locale"), LOOKS)
+def test_it_looks_right_everywhere(new_page, size, theme, locale):
+    page = open_build(new_page, size, theme, locale)
+    words, language = WORDS[locale[:2]], 0 if locale.startswith("en") else 1
+    expect(page.locator("#tab-build-button")).to_have_text(words["tab_build"])
+    for family in ("seq2seq", "transformer"):
+        choose_family(page, family)
+        unfold_all(page)
+        check_layout(page)
+    labels = page.locator(".build-column .control > label")
+    for label in labels.all():
+        title, name = label.locator("span").text_content(), label.locator("code").text_content()
+        assert title == NAMES[name][language]
+        clipped = label.evaluate("(one) => one.scrollWidth > one.clientWidth + 1")
+        assert not clipped or not label.is_visible(), name
+
+
+def test_unrolled_in_time_and_states_that_go_on(new_page):
+    page = open_build(new_page)
+    choose_family(page, "lstm")
+    page.locator(".unroll").click()
+    strip = page.locator(".strip")
+    expect(strip).to_contain_text("t=0")
+    expect(strip.locator("title")).to_contain_text("hidden")
+    again = {(edge["from"], edge["to"]) for edge in drawn(page)["edges"] if "step before" in edge["says"]}
+    layer = "layers.0.fwd"
+    gates = {(f"{layer}.hidden", f"{layer}.{gate}") for gate in ("input", "forget", "output", "candidate")}
+    assert again == gates | {(f"{layer}.cell", f"{layer}.cell")}
+    choose_family(page, "transformer")
+    unfold_all(page)
+    edges = {(edge["from"], edge["to"]) for edge in drawn(page)["edges"]}
+    for projection in ("k_proj", "v_proj"):
+        assert ("encoder.blocks.0.resid_out", f"decoder.blocks.0.cross.{projection}()") in edges
+
+
+def test_two_configurations_side_by_side(new_page):
+    page = open_build(new_page)
+    choose_family(page, "gpt")
+    page.locator(".build-head button.small").nth(3).click()
+    expect(page.locator(".build-diagram:visible")).to_have_count(2)
+    set_option(page, "n_heads", 2)
+    set_option(page, "d_ff", 64)
+    first, second = (model_of("gpt", options) for options in ({}, {"n_heads": 2, "d_ff": 64}))
+    table = page.locator(".build-differences tr")
+    counts = [f"{sum(weight.numel() for weight in model.parameters()):,}" for model in (first, second)]
+    expect(table.last.locator("td")).to_have_text([WORDS["en"]["build.total"], *counts])
+    expect(page.locator(".build-differences .differs td:first-child")).to_have_text(
+        ["heads (n_heads)", "inner width (d_ff)", WORDS["en"]["build.total"]]
+    )
+    unfold_all(page)
+    marked = page.locator(".build-diagram").nth(1).locator(".part.differs")
+    paths = set(marked.evaluate_all("(all) => all.map((one) => one.dataset.path)"))
+    assert {"blocks.0.attn.weights", "blocks.0.ff.pre", "blocks.0.ff.in_proj"} <= paths
+    assert not paths & {"embed", "blocks.0.attn.q_proj", "logits", "blocks.0.resid_out"}
+    bodies = page.locator(".build-diagram .figure-body")
+    bodies.nth(0).evaluate("(body) => { body.scrollTop = 120; }")
+    page.wait_for_function("document.querySelectorAll('.build-diagram .figure-body')[1].scrollTop === 120")
+
+
+def test_treemap_costs_and_numbers_that_flow(new_page):
+    page = open_build(new_page)
+    choose_family(page, "gpt")
+    for name, value in {"n_layers": 1, "d_model": 16, "n_heads": 2, "vocab_size": 30, "max_len": 32}.items():
+        set_option(page, name, value)
+    model = model_of("gpt", {"n_layers": 1, "d_model": 16, "n_heads": 2, "vocab_size": 30, "max_len": 32})
+    total = sum(weight.numel() for weight in model.parameters())
+    expect(page.locator(".build-diagram .caption").first).to_contain_text(f"{total:,}")
+    areas = page.locator(".treemap .area")
+    assert areas.count() > 5
+    page.locator(".build-costs .figure-tools button").click()
+    expect(page.locator(".build-flops .line-name", has_text=WORDS["en"]["build.counted"])).to_be_visible(
+        timeout=60_000
+    )
+    expect(page.locator(".build-costs .figure-tools button")).to_have_text(
+        WORDS["en"]["build.measure"], timeout=60_000
+    )
+    unfold_all(page)
+    page.locator('.part-point[data-path="blocks.0.attn.weights"]').click()
+    panel = page.locator(".build-panel")
+    expect(panel.locator("h3").first).to_have_text("blocks.0.attn.weights")
+    expect(panel.locator(".build-formula")).to_contain_text("softmax")
+    expect(panel.locator(".caption")).to_contain_text("Untrained")
+    expect(panel.locator(".build-heads .chip")).to_have_count(2)
+
+
+BAD = [  # family, option, what is typed, the option it is said beside
+    ("gpt", "n_layers", "-1", "n_layers"), ("gpt", "n_layers", "0", "n_layers"), ("gpt", "n_layers", "97", "n_layers"),
+    ("gpt", "n_layers", "2.5", "n_layers"), ("gpt", "n_layers", "", "n_layers"), ("gpt", "n_layers", "e", "n_layers"),
+    ("gpt", "d_model", "99999999999999999999", "d_model"), ("gpt", "d_model", "1e400", "d_model"),
+    ("gpt", "n_heads", "3", "n_heads"), ("gpt", "n_kv_heads", "3", "n_kv_heads"), ("gpt", "d_ff", "-", "d_ff"),
+    ("gpt", "dropout", "1", "dropout"), ("gpt", "max_len", "0", "max_len"),
+    ("bert", "norm_eps", "0", "norm_eps"), ("t5", "n_buckets", "30", "n_buckets"), ("seq2seq", "d_hidden", "5", "d_hidden"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_what_cannot_be_is_said_beside_its_control_and_changes_nothing(new_page, locale):
+    page = open_build(new_page, locale=locale)
+    before = None
+    for family, option, typed, said_at in BAD:
+        if before is None or before != family:
+            choose_family(page, family)
+            before = family
+            picture = page.locator(".diagram").first.inner_html()
+            code = page.locator(".build-code code").first.inner_text()
+        box = page.locator(f".build-column [data-option={option}]")
+        if not box.is_visible():
+            page.locator(".build-column .controls-rest summary").click()
+        usual = box.input_value()
+        box.fill("")
+        box.press_sequentially(typed)
+        if not typed:
+            box.dispatch_event("input")
+        problem = page.locator(f".build-column [data-problem={said_at}] .problem")
+        expect(problem).to_be_visible()
+        sentence = problem.inner_text()
+        assert sentence.startswith(f"{said_at} = ") and "Traceback" not in sentence
+        assert bool(re.search("[\u4e00-\u9fff]", sentence)) == (locale == "zh-CN")
+        expect(page.locator(".problem:visible")).to_have_count(1)
+        assert page.locator(".diagram").first.inner_html() == picture
+        assert page.locator(".build-code code").first.inner_text() == code
+        box.fill(usual)
+        expect(page.locator(".problem:visible")).to_have_count(0)
+        settled(page, {})
