@@ -19,6 +19,8 @@ import torch._dynamo  # what the first optimiser would otherwise import, for sec
 from core.jobs.worker import Desk
 from core.store import Store
 
+NICER = 5  # than the caller, whose answers somebody is waiting for
+
 
 def main(orders: socket.socket, folder: str, most_bytes: int, checkpoint_seconds: float) -> None:
     torch.set_num_threads(1)  # the runs share the processors among themselves
@@ -31,6 +33,7 @@ def main(orders: socket.socket, folder: str, most_bytes: int, checkpoint_seconds
         if os.fork() == 0:
             orders.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.nice(NICER)
             with suppress(EOFError, OSError):  # the caller is gone
                 Desk(Connection(files[0]), Store(folder, most_bytes), checkpoint_seconds).serve()
             os._exit(0)

@@ -60,6 +60,7 @@ def mended(names: tuple[str, str, str], offered: Notice) -> core.Recipe:
     return recipe_of_wish(Wish(family, task, offered.variant or variant, **changes))
 
 
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     "names",
     [pytest.param(names, marks=[] if names in QUICK else pytest.mark.slow) for names in MEANT_TO_FAIL],

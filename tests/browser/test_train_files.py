@@ -1,0 +1,44 @@
+"""Files nobody can learn from, dropped on the Train tab: a sentence beside the place they were dropped on, no more."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.driving import shown
+from tests.browser.training import open_train
+
+PAIRS = "".join(f'{{"source": "a b {i}", "target": "b a {i}"}}\n' for i in range(40))
+BAD = {  # file → what is in it, and what the sentence says in either language
+    "empty.txt": (b"", r"empty|空"),
+    "binary.txt": (bytes(range(256)) * 40, r"line 2\b|第 2 行"),  # the tenth byte is a newline
+    "program.exe": (b"MZ" + b"\0" * 500, r"zero byte|零字节"),
+    "latin.txt": (("so\nwie für\n" * 200).encode("latin-1"), r"line 2\b|第 2 行"),
+    "chinese.txt": (("你好\n" * 400).encode("gb18030"), r"line 1\b|第 1 行"),
+    "one_column.csv": (b"word\n" * 60, r"column|列"),
+    "broken.jsonl": ((PAIRS + '{"source": "a", "target"\n').encode(), r"line 41\b|第 41 行"),
+    "picture.png": (b"\x89PNG\r\n\x1a\n" + b"\0" * 64, r"line 1\b|第 1 行"),
+    "huge.txt": (b"a b c d e f\n" * (50_000_000 // 12 + 1), r"50(\.0)? MB"),
+}
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_a_bad_file_is_answered_where_it_was_dropped(new_page, locale, tmp_path):
+    page = open_train(new_page, locale=locale)
+    problem = page.locator(".train-aside .drop + .problem")
+    before = shown(page, "JSON.stringify(s.state.recipe)")
+    column, hero = (page.locator(place) for place in (".train-recipe", ".train-hero"))
+    texts = column.inner_text(), hero.inner_text()
+    for name, (data, said) in BAD.items():
+        path = tmp_path / name
+        path.write_bytes(data)
+        page.locator("#train-file").set_input_files(path)
+        expect(problem).to_contain_text(name)
+        expect(problem).to_contain_text(re.compile(said))
+        sentence = problem.inner_text()
+        assert bool(re.search("[\u4e00-\u9fff]", sentence)) == (locale == "zh-CN"), sentence
+        assert shown(page, "JSON.stringify(s.state.recipe)") == before and shown(page, "!s.shown.file")
+        assert column.inner_text().replace(sentence, "").split() == texts[0].split() and hero.inner_text() == texts[1]
+        expect(page.locator(".problem:visible")).to_have_count(1)
