@@ -8,6 +8,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sy
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = ROOT / ".browser/lib"  # what install_chromium.sh fetched for Playwright's driver
+GUARD = Path(__file__).parent / "guard"  # is on the path of every app that the tests start
 START_SECONDS = 120
 expect.set_options(timeout=20_000)  # on a busy machine the page is slow; what it shows must be right all the same
 CHROMIUM_ARGS = [
@@ -42,7 +44,7 @@ def _chromium() -> str:
     return found
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return sock.getsockname()[1]
@@ -58,18 +60,16 @@ def _answers(url: str) -> bool:
         return False
 
 
-@pytest.fixture(scope="session")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an app that runs for the whole session."""
-    port = _free_port()
-    url = f"http://127.0.0.1:{port}"
-    folder = tmp_path_factory.mktemp("app")
-    log = folder / "output.txt"
+@contextmanager
+def served(command: list[str], port: int, folder: Path) -> Iterator[str]:
+    """The address of an app that runs as long as it is needed. It fails if the app dies or reaches beyond this machine."""
+    url, log, reached = f"http://127.0.0.1:{port}", folder / "output.txt", folder / "reached.txt"
+    search = os.pathsep.join([str(GUARD), *filter(None, [os.environ.get("PYTHONPATH")])])
     with log.open("wb") as out:
         app = subprocess.Popen(
-            [sys.executable, "-m", "app.main", "--port", str(port), "--no-open", "--store", str(folder / "runs")],
+            [sys.executable, *command],
             cwd=ROOT,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": search, "REACHED": str(reached)},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -93,8 +93,19 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 f"{log.read_text(errors='replace')}",
                 pytrace=False,
             )
+        if reached.exists():
+            pytest.fail(f"The app reached for other machines:\n{reached.read_text()}", pytrace=False)
     finally:
         _stop(app)
+
+
+@pytest.fixture(scope="session")
+def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an app that runs for the whole session."""
+    port, folder = free_port(), tmp_path_factory.mktemp("app")
+    command = ["-m", "app.main", "--port", str(port), "--no-open", "--store", str(folder / "runs")]
+    with served(command, port, folder) as url:
+        yield url
 
 
 def _stop(app: subprocess.Popen) -> None:

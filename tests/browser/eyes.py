@@ -44,7 +44,7 @@ LOOK = """() => {
                 if (!turned && meet(a, b, 3)) minded.push(`${said(a)} lies over ${said(b)}`);
             }
         });
-        for (const { e, text, solid } of there) {
+        for (const { e, text, solid } of boxes) {
             const svg = solid ? null : e.ownerSVGElement, room = svg?.getBoundingClientRect();
             if (room && getComputedStyle(svg).overflow !== 'visible' && (e.getBoundingClientRect().left < room.left - 2 || e.getBoundingClientRect().right > room.right + 2)) minded.push(`“${text}” is cut off`);
         }

@@ -18,7 +18,7 @@ from core.training.history import Snapshot
 from core.training.loop import Step
 
 NAME, TOKENS, LAYERS, HEADS = "long-bert", 512, 12, 12
-ODD_NAME = "odd-gpt"
+ODD_NAME, ODD_LSTM = "odd-gpt", "odd-lstm"
 ODD_TOKENS = [
     "</script><img src=x onerror=alert(1)>",
     "<b>bold</b>",
@@ -40,11 +40,10 @@ def long_run() -> Run:
     return _sharpened(run, 100)
 
 
-def odd_run() -> Run:
-    model = {"n_layers": 2, "n_heads": 3, "d_model": 24, "d_ff": 24}
-    return _sharpened(
-        Run(make_recipe("gpt", "induction", model=model, knobs={"n_symbols": len(ODD_TOKENS), "max_len": 10})), 50
-    )
+def odd_run(family: str) -> Run:
+    model = {"n_layers": 2, "n_heads": 3, "d_model": 24, "d_ff": 24} if family == "gpt" else {"d_hidden": 6}
+    knobs = {"n_symbols": len(ODD_TOKENS), "max_len": 10}
+    return _sharpened(Run(make_recipe(family, "induction", model=model, knobs=knobs)), 50)
 
 
 def _sharpened(run: Run, step: int) -> Run:
@@ -58,11 +57,11 @@ def _sharpened(run: Run, step: int) -> Run:
 
 
 def put_on_offer() -> None:
-    """From here on this process offers the two runs besides those that are shipped."""
-    for name, run in ((NAME, long_run()), (ODD_NAME, odd_run())):
+    """From here on this process offers these runs besides those that are shipped."""
+    for name, run in ((NAME, long_run()), (ODD_NAME, odd_run("gpt")), (ODD_LSTM, odd_run("lstm"))):
         facts = {"recipe": run.recipe.to_dict(), "seed": run.seed, "accuracy": 0.5, "accuracy_by_length": {}}
         offer(Offer(name, Text(name, name), Text("**untrained**", "**未训练**"), opened=Opened(name, run, [], facts)))
-    task = type(odd_run().task)
+    task = type(odd_run("gpt").task)
     show = task.show
     task.show = lambda self, ids: odd_tokens(ids) if self.n_symbols == len(ODD_TOKENS) else show(self, ids)
 

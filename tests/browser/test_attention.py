@@ -2,14 +2,7 @@
 
 import csv
 import io
-import os
 import re
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,35 +19,18 @@ from app.problem import held_out, typed
 from core import measures
 from core.moments import CLEAR
 from tests.browser import long_app
+from tests.browser.conftest import free_port, served
 from tests.browser.driving import choose_run, open_app, shown
 
-ROOT = Path(__file__).resolve().parents[2]
 FIRST = shipped.SHIPPED[0]
 
 
 @pytest.fixture(scope="module")
-def app_url() -> Iterator[str]:
-    """An app that also offers a long and an odd run."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port = sock.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
-    app = subprocess.Popen(
-        [sys.executable, "-m", "tests.browser.long_app", str(port)], cwd=ROOT, start_new_session=True
-    )
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        for _ in range(600):
-            assert app.poll() is None, "the app ended"
-            try:
-                opener.open(url, timeout=5)
-                break
-            except OSError:
-                time.sleep(0.3)
+def app_url(tmp_path_factory) -> Iterator[str]:
+    """An app that also offers a long run and odd ones."""
+    port = free_port()
+    with served(["-m", "tests.browser.long_app", str(port)], port, tmp_path_factory.mktemp("long")) as url:
         yield url
-    finally:
-        os.killpg(app.pid, signal.SIGTERM)
-        app.wait(20)
 
 
 @pytest.fixture(scope="module")
@@ -236,6 +212,35 @@ def test_any_token_stays_text_everywhere(new_page):
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     view(page, "map")
     assert [row[0] for row in csv.reader(io.StringIO(saved(page, ".one-head")))][1:] == tokens
+
+
+def test_any_token_stays_text_among_the_gates_and_in_positions(new_page):
+    page = open_app(new_page)
+    page.on("dialog", lambda dialog: pytest.fail(f"a token opened a dialog: {dialog.message}"))
+    choose_run(page, long_app.ODD_LSTM)
+    page.locator("#tab-gates-button").click()
+    tokens = shown(page, "s.shown.look.axes.source")
+    assert "</script><img src=x onerror=alert(1)>" in tokens and "w" * 10_000 in tokens
+    equations = page.locator(".gates-equations h3, .gates-equations h4").first
+    for at, token in enumerate(tokens):
+        move(page, step=at)
+        expect(equations).to_contain_text(token[:6])
+    for name in ("path", "gradient", "units"):
+        page.locator(f"#gates [data-value={name}]").click()
+        expect(page.locator(".gates-left .caption:visible")).not_to_be_empty()
+        page.wait_for_timeout(400)
+        assert page.locator(".view img, .view script").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
+    assert next(csv.reader(io.StringIO(saved(page, ".gates-units"))))[1:] == tokens
+    page.locator("#tab-positions-button").click()
+    page.locator("#positions [data-value=none]").first.click()
+    words = page.locator(
+        ".positions-panel:visible input[type=text], .positions-panel:visible input:not([type])"
+    ).first
+    words.fill(" ".join(["</script><img", "src=x", "onerror=alert(1)>", "w" * 300, "🙂", "中文", "שלום"]))
+    page.wait_for_timeout(900)
+    assert page.locator(".view img, .view script").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 def test_512_tokens_by_144_heads_are_pooled_at_first_and_exact_on_the_way(new_page):

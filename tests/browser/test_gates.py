@@ -17,7 +17,8 @@ from app.looking import Look, look
 from app.problem import typed
 from app.routes import gates as routes
 from core import measures
-from tests.browser.test_shell import SHOTS, SIZES, choose_run, shown
+from tests.browser.driving import choose_run, shown
+from tests.browser.eyes import minded
 
 TEXT = shipped.by_name("parity-lstm").first_input
 WORD = WORDS["en"]
@@ -323,6 +324,26 @@ def test_gradients_of_three_cells_in_one_picture(new_page):
     assert all(line[3] == "" for line in table(page, figure)[1:]), "problems that are many have no token"
 
 
+@pytest.mark.parametrize(("run", "size"), [("parity-lstm", (1440, 900)), ("dates-bahdanau", (390, 844))])
+def test_path_and_gradient_can_be_read_moved_by_keys_and_kept(new_page, run, size):
+    page = open_gates(new_page, run, size)
+    for view, name in (("path", "gates.view.path"), ("gradient", "gates.view.gradient")):
+        chip(page, WORD[name])
+        box = page.locator(".gates-plot.js-plotly-plot:visible")
+        expect(box).to_have_attribute("aria-label", re.compile(r"\d"))
+        page.wait_for_timeout(300)
+        assert minded(page) == []
+        step = shown(page, "s.state.step ?? s.shown.look.axes.source.length - 1")
+        moment = shown(page, "s.state.moment")
+        box.focus()
+        page.keyboard.press("ArrowLeft")
+        assert shown(page, "s.state.step") == step - 1 and shown(page, "s.state.moment") == moment
+        with page.expect_download() as arriving:
+            page.locator(".figure:visible", has=box).locator(".keep").get_by_text("SVG").click()
+        kept = Path(arriving.value.path()).read_text("utf-8")
+        assert WORD[name] in kept and WORD[f"run.{run}.title"] in kept, f"{view}: its title and what it is of"
+
+
 def test_moving_about_asks_the_server_nothing(new_page):
     page = open_gates(new_page)
     asked = []
@@ -362,22 +383,3 @@ def test_a_run_without_gates_says_so_and_offers_those_that_have_some(new_page):
     expect(page.locator(".equation").first).to_be_hidden()
     nothing.get_by_role("button", name=WORD["run.parity-gru.title"]).click()
     expect(page.locator(".equation[data-point=reset]")).to_be_visible(timeout=30_000)
-
-
-@pytest.mark.parametrize(
-    ("size", "theme", "locale"),
-    [
-        (SIZES[0], "dark", "zh-CN"),
-        (SIZES[1], "light", "en-US"),
-        (SIZES[2], "light", "zh-CN"),
-        (SIZES[2], "dark", "en-US"),
-    ],
-)
-def test_looks_right_everywhere(new_page, size, theme, locale):
-    page = open_gates(new_page, size=size, theme=theme, locale=locale)
-    words = WORDS[locale[:2]]
-    expect(page.locator(".gates-units h3")).to_have_text(words["gates.units"])
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "wider than the screen"
-    SHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SHOTS / f"gates-{size[0]}-{theme}-{locale[:2]}.png")
-    expect(page.locator(".equation")).to_have_count(6)

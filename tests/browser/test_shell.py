@@ -1,5 +1,6 @@
 """The frame of the page: what is looked at, the tabs, the timeline, at every size, in both languages, on both grounds."""
 
+from itertools import cycle, product
 from pathlib import Path
 
 import pytest
@@ -11,25 +12,61 @@ from app.looking import look
 from app.page import TABS
 from app.problem import typed
 from tests.browser.driving import choose_run, open_app, shown, wait_until
+from tests.browser.eyes import minded
 
 SHOTS = Path(__file__).resolve().parents[2] / ".screenshots"
 SIZES = [(1440, 900), (1920, 1080), (390, 844)]
 FIRST = shipped.SHIPPED[0]
 
 
-@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_looks_right_everywhere(new_page, size, theme, locale):
+EVERYWHERE = list(product(SIZES, ["light", "dark"], ["en-US", "zh-CN"]))
+
+
+@pytest.mark.parametrize(
+    ("size", "theme", "locale", "run"),
+    [(*one, name) for one, name in zip(EVERYWHERE, cycle(shipped.names()), strict=False)],
+    ids=lambda value: value if isinstance(value, str) else f"{value[0]}x{value[1]}",
+)
+def test_looks_right_everywhere(new_page, size, theme, locale, run):
+    """Each size, ground and language with another of the shipped runs, in all three tabs."""
     page = open_app(new_page, size, theme, locale)
     words = WORDS[locale[:2]]
     expect(page.locator(".run .lead")).to_have_text(words[f"run.{FIRST.name}.lead"].replace("**", ""))
-    for tab in ("attention", "gates", "positions"):
-        expect(page.locator(f"#tab-{tab}-button")).to_have_text(words[f"tab_{tab}"])
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "wider than the screen"
+    choose_run(page, run)
     expect(page.locator(".timeline .accuracy")).to_be_visible()
     SHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SHOTS / f"attention-{size[0]}-{theme}-{locale[:2]}.png")
+    for tab in ("attention", "gates", "positions"):
+        expect(page.locator(f"#tab-{tab}-button")).to_have_text(words[f"tab_{tab}"])
+        page.locator(f"#tab-{tab}-button").click()
+        settled(page, tab)
+        assert minded(page) == []
+        page.screenshot(path=SHOTS / f"{tab}-{size[0]}-{theme}-{locale[:2]}-{run}.png")
+
+
+def settled(page, tab: str) -> None:
+    """Until the tab has drawn what it has of this run, or said that it has nothing."""
+    panel = page.locator(f".view-{tab}")
+    expect(panel.locator(".caption:visible, .nothing:visible .chip").first).not_to_be_empty(timeout=40_000)
+    expect(panel.locator(".waiting:visible, .positions-panel > .nothing:visible")).to_have_count(0, timeout=40_000)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 200)))")
+
+
+def test_overlaps_cuts_and_empty_pictures_would_be_seen(new_page):
+    page = open_app(new_page)
+    assert minded(page) == []
+    page.evaluate(
+        """() => {
+            const [first, second] = document.querySelectorAll('.attention-views h3');
+            second.style.cssText = `position: fixed; left: ${first.getBoundingClientRect().x}px; top: ${first.getBoundingClientRect().y}px`;
+            const canvas = document.querySelector('.one-head canvas');
+            canvas.getContext('2d').clearRect(0, 0, canvas.width, canvas.height);
+            document.querySelector('.timeline .name').setAttribute('x', -20);
+            document.querySelector('.report .caption').textContent = '';
+        }"""
+    )
+    found = "; ".join(minded(page))
+    for fault in ("lies over", "heatmap is empty", "is cut off", "has no caption"):
+        assert fault in found
 
 
 def test_arrow_keys_move_every_picture_through_training(new_page):
