@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from app.problem import Problem
+from app.problem import Problem, visible
 from core import measures
-from core.layers.heads import IGNORE
+from core.layers.crf import Crf
+from core.layers.heads import IGNORE, CrfHead, Head
 from core.options import Text
 from core.run import Run
 from core.tape import Tape
@@ -16,7 +17,7 @@ FOLLOWS = (Text("the second sentence follows", "第二句承接第一句"), Text
 
 
 @torch.no_grad()
-def answer(run: Run, problem: Problem, tape: Tape) -> dict:
+def answer(run: Run, problem: Problem, tape: Tape, head: Head) -> dict:
     """Tokens or labels, each with its probability and, where that can be known, whether it is right.
 
     `places` are those of the tokens it was asked at; what it says of two sentences comes last and has none.
@@ -31,10 +32,13 @@ def answer(run: Run, problem: Problem, tape: Tape) -> dict:
         return {"said": [[n[said] for n in names]], "shares": [float(shares[said])], "right": right, "places": None}
     if form not in ("pairs", "stream", "masked") and not (form == "tags" and logits.dim() == 2):
         return {"said": [], "shares": [], "right": None, "places": []}
-    best, said = logits.max(-1)  # (time,)
-    shares = (best - logits.logsumexp(-1)).exp()  # of a vocabulary, all shares together may be 100 MB
+    if isinstance(head, CrfHead):
+        shares, said = best_path(head, logits)  # (time,)
+    else:
+        best, said = logits.max(-1)
+        shares = (best - logits.logsumexp(-1)).exp()  # of a vocabulary, all shares together may be 100 MB
     places = _asked(run, problem, form, target).nonzero().squeeze(1)
-    tokens = names if form == "tags" else (run.task.tokens, run.task.tokens)
+    tokens = names if form == "tags" else (visible(run.task.tokens),) * 2
     told = {
         "said": [[t[i] for t in tokens] for i in said[places].tolist()],
         "shares": shares[places].tolist(),
@@ -44,6 +48,12 @@ def answer(run: Run, problem: Problem, tape: Tape) -> dict:
     if "next_sentence" in tape and problem.batch.inputs[2].any():  # there is a second sentence
         _say_whether_it_follows(told, problem, tape["next_sentence"][0])
     return told
+
+
+def best_path(head: CrfHead, emissions: Tensor) -> tuple[Tensor, Tensor]:
+    """(time,): of every tag on the likeliest path its probability, given the whole sentence, and the tag."""
+    said = torch.tensor(head.predict(emissions[None])[0])
+    return marginals(head.crf, emissions[None]).gather(-1, said[:, None])[:, 0], said
 
 
 def _asked(run: Run, problem: Problem, form: str, target: Tensor) -> Tensor:
@@ -74,3 +84,12 @@ def _say_whether_it_follows(told: dict, problem: Problem, logits: Tensor) -> Non
     told["shares"].append(float(shares[said]))
     if told["right"] is not None:
         told["right"].append(said == int(problem.batch.next_sentence[0]))
+
+
+def marginals(crf: Crf, emissions: Tensor) -> Tensor:
+    """(time, tag): p(tag here | the whole sentence), which is ∂ log Z / ∂ emission"""
+    with torch.enable_grad():
+        given = emissions.detach().requires_grad_()
+        mask = torch.ones(given.shape[:2], dtype=torch.bool)
+        (found,) = torch.autograd.grad(crf.log_partition(given, mask).sum(), given)
+    return found[0]

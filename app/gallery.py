@@ -17,6 +17,7 @@ from app.i18n import WORDS
 from app.jobs import is_key, office
 from app.shipped import Opened
 from app.training_words import run_lead, run_title
+from app.writing import usual_length
 from core import InputError
 from core.decoding import writes
 from core.jobs.seen import outcome_of
@@ -161,6 +162,8 @@ def story(name: str) -> dict[str, Any]:
         "ceiling": getattr(run.task, "ceiling", None),  # what whoever knows everything about the task would reach
         "seed": run.seed,
         "writes": writes(run.model),
+        "form": run.task.form(run.model),  # how it answers: "stream", "tags", "spans" …
+        "usual_length": usual_length(run) if writes(run.model) else None,
         "lead": both(one.lead),
         "first_input": one.first_input,
         "focus": one.focus,

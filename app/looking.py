@@ -87,7 +87,7 @@ def look(run: Run, problem: Problem) -> Look:
     for index, (_, model) in enumerate(run.views()):
         tape = _taped(model, problem, lambda name, value, at=index: see(heads, at, name, value))
         states.append({name: tape[name] for name in tape.names() if RECURRENT.fullmatch(name)})
-        answers.append(answer(run, problem, tape))
+        answers.append(answer(run, problem, tape, model.head))
         del tape
     steps = [snapshot.step for snapshot in run.snapshots]
     return Look(problem, steps, [stack for stack in heads if stack.seen], cells_of(states), answers)

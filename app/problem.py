@@ -15,7 +15,7 @@ from core.decoding import generate
 from core.layers.heads import IGNORE
 from core.run import Run
 from core.tasks import Task
-from core.tasks.layouts import EOS, Batch, Examples, prompt
+from core.tasks.layouts import BOS, EOS, Batch, Examples, prompt
 
 LONGEST = 512  # tokens of an input
 MOST_WEIGHTS = 20_000_000  # attention weights of one layer, which are looked at together: 80 MB
@@ -50,6 +50,8 @@ def typed(run: Run | Checkpoint, text: str) -> Problem:
     if form == "stream" and "pairs" not in task.forms:  # the text is the stream itself, and it may go on
         if len(source) < 2:
             raise InputError("Type at least two tokens.", "请至少输入两个词元。")
+        source = [*opening(task), *source]
+        rows, lengths = torch.tensor([source]), torch.tensor([len(source)])
         return replace(_named(run, text, _open_stream(rows, lengths), source, None, False), open_end=True)
     answer = task.solve(source)
     target, target_lengths = _target(run, form, rows, lengths, answer)
@@ -71,6 +73,12 @@ def check_room(run: Run | Checkpoint, tokens: int) -> None:
             f"The input has {tokens} tokens, start, end and answer counted; with this run at most {room(run)} can be shown.",
             f"输入连同起止词元与答案共 {tokens} 个词元；此运行最多可显示 {room(run)} 个。",
         )
+
+
+def opening(task: Task) -> list[int]:
+    """What every stream of this task begins with: the start token, or nothing."""
+    first = int(task.lay_out(task.evaluation(1), "stream").inputs[0][0, 0])
+    return [BOS] if first == BOS else []
 
 
 def _open_stream(rows: Tensor, lengths: Tensor) -> Batch:
@@ -112,19 +120,19 @@ def _target(run: Run, form: str, rows: Tensor, lengths: Tensor, answer: list[int
         return torch.tensor([answer or [0, 0]]), None
     if form in ("tags", "masked"):
         return torch.tensor([answer or [0] * rows.shape[1]]), None
-    return torch.zeros(1, 1, dtype=torch.long), None
+    return torch.tensor([answer or [0]]), None  # spans, as numbers
 
 
 def _named(run: Run, text: str, batch: Batch, source: list[int], examples: Examples | None, known: bool) -> Problem:
     task = run.task
-    read = _visible(task.show(batch.inputs[0][0].tolist()))
+    read = visible(task.show(batch.inputs[0][0].tolist()))
     if len(batch.inputs) != 4:
         return Problem(text, batch, read, [], [], known, _marks(task, source, examples))
-    given, written = (_visible(task.show(ids.tolist())) for ids in (batch.inputs[1][0], batch.target[0]))
+    given, written = (visible(task.show(ids.tolist())) for ids in (batch.inputs[1][0], batch.target[0]))
     return Problem(text, batch, read, given, written, known, _marks(task, source, examples))
 
 
-def _visible(tokens: list[str]) -> list[str]:
+def visible(tokens: list[str]) -> list[str]:
     """A space is a token too, and must be seen."""
     return ["␣" if token == " " else token for token in tokens]
 

@@ -4,7 +4,7 @@ token.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,18 @@ from torch import Tensor, nn
 
 import core
 from app import payload
+from app.looking import RECURRENT
+from app.problem import opening
+from app.watching import Watcher, distribution
 from core import InputError
-from core.decoding import Choice, Decoding, Written, write, writes
+from core.decoding import Decoding, Written, write, writes
+from core.decoding.filters import steer
 from core.models import takes_two
 from core.run import Run
+from core.tape import Tape
+from core.tasks import Task
 from core.tasks.layouts import BOS, EOS, Examples, prompt
 
-SHOWN = 24  # of the likeliest tokens at each step
 LONGEST = 64  # tokens written
 
 
@@ -45,13 +50,10 @@ def prompt_of(run: Run, text: str | None, index: int) -> Prompt:
         )
     form, is_text = task.form(run.model), "pairs" not in task.forms
     if text is not None:
-        source = task.read(text)
+        source = [*(opening(task) if is_text else []), *task.read(text)]
         right = None if is_text else task.solve(source)
-    elif is_text:  # the stream itself, up to its repetition or, where nothing is given, its first token
-        one = task.evaluation(index + 1).pick(torch.tensor([index]))
-        row = task.lay_out(one, form).inputs[0][0].tolist()
-        begin = min(len(row) - 1, int(one.source_lengths[0]) + 1)  # one token of the answer: where it begins
-        source, right = row[:begin], row[begin:]
+    elif is_text:
+        source, right = begun_stream(task, form, index)
     else:
         one = task.evaluation(index + 1).pick(torch.tensor([index]))
         source = one.source[0, : one.source_lengths[0]].tolist()
@@ -62,76 +64,41 @@ def prompt_of(run: Run, text: str | None, index: int) -> Prompt:
     return Prompt(rows, lengths, right)
 
 
-@dataclass
-class Watcher:
-    """Keeps what is to be seen of every choice; the rows of a beam search are its beams."""
+def begun_stream(task: Task, form: str, index: int) -> tuple[list[int], list[int] | None]:
+    """A stream up to where it repeats itself; where nothing is given, its first third, which may go on in many ways."""
+    one = task.evaluation(index + 1).pick(torch.tensor([index]))
+    row, given = task.lay_out(one, form).inputs[0][0].tolist(), int(one.source_lengths[0])
+    if not given:
+        return row[: 1 + len(row) // 3], None
+    begin = min(len(row) - 1, given + 1)  # one token of the answer: where it begins
+    return row[:begin], row[begin:]
 
-    tokens: list[str]
-    steps: list[dict[str, Any]] = field(default_factory=list)
-    tree: list[list[dict[str, Any]]] = field(default_factory=list)
-    kept: list[int] = field(default_factory=lambda: [0])  # the node of the tree on which each beam stands
 
-    def __call__(self, choice: Choice) -> None:
-        before, after = choice.logits.softmax(-1), choice.filtered.softmax(-1)
-        if choice.parents is None:
-            self.steps.append(self.distribution(before[0], after[0], int(choice.tokens[0])))
-        else:
-            self.grow(choice)
+def usual_length(run: Run) -> int:
+    """How many tokens are written unless somebody says otherwise: as many as the task's texts have."""
+    most, form = Decoding().max_new, run.task.form(run.model)
+    return min(LONGEST, max(most, run.task.room(form))) if form == "stream" and not _given(run.task) else most
 
-    def distribution(self, before: Tensor, after: Tensor, chosen: int) -> dict[str, Any]:
-        """The likeliest tokens, before and after; the chosen one is always among them."""
-        best = before.topk(min(SHOWN, len(before))).indices.tolist()
-        shown = best if chosen in best else [*best[:-1], chosen]
-        left = after > 0
-        return {
-            "chosen": chosen,
-            "ids": shown,
-            "before": before[shown].tolist(),
-            "after": after[shown].tolist(),
-            "left": int(left.sum()),
-            "entropy": [float(-(p[p > 0] * p[p > 0].log2()).sum()) for p in (before, after)],
-        }
 
-    def grow(self, choice: Choice) -> None:
-        """One level of the tree: every candidate, on which node of the last level it stands, and what became of it."""
-        kept = choice.kept[0].tolist()
-        level = []
-        for i, token in enumerate(choice.tokens[0].tolist()):
-            parent, score = int(choice.parents[0, i]), float(choice.scores[0, i])
-            if score <= -1e8:  # grown on a beam that is not there yet
-                continue
-            level.append(
-                {
-                    "id": token,
-                    "parent": self.kept[parent],
-                    "score": score,
-                    "share": float(choice.filtered[parent, token].exp()),
-                    "kept": i in kept and not bool(choice.ended[0, i]),
-                    "ended": bool(choice.ended[0, i]) and i < len(kept),
-                    "place": i,
-                }
-            )
-        at = {node["place"]: n for n, node in enumerate(level)}
-        self.kept = [at.get(i, 0) for i in kept]
-        self.tree.append(level)
+def _given(task: Task) -> int:
+    """Tokens of a problem that are there before anything is asked: of plain text, none."""
+    return int(task.evaluation(1).source_lengths[0])
 
 
 @torch.no_grad()
 def written(run: Run, asked: Prompt, step: int, how: dict[str, Any]) -> bytes:
-    """Everything the page needs, packed: texts, steps or tree, and the attention of the best text."""
-    model = at_step(run, step)
-    watcher = Watcher(run.task.tokens)
+    """Everything the page needs, packed: texts, steps or tree, and the attention and gates of the best text."""
+    model, watcher = at_step(run, step), Watcher()
     options = Decoding.make(**how)
     if options.max_new > LONGEST:
         options = Decoding.make(**{**how, "max_new": LONGEST})
-    ids, lengths = asked.ids, None if takes_two(model) is False else asked.lengths
-    result = write(model, ids, lengths, watch=watcher, **options.to_dict())
+    lengths = asked.lengths if takes_two(model) else None
+    result = write(model, asked.ids, lengths, watch=watcher, **options.to_dict())
     texts = texts_of(result)
-    if not watcher.steps:
-        watcher.steps = [
-            watcher.distribution(p, p, token) for p, token in zip(*retold(model, asked, texts[0]), strict=True)
-        ]
-    maps = attention_of(model, asked, texts[0])
+    steps = watcher.steps or retold(model, asked, texts[0], options)
+    with core.capture(model, "*.weights", "*layers.*") as tape:
+        forward(model, asked, texts[0])
+    maps, cells = attention_of(model, asked, texts[0], tape), gates_of(model, asked, texts[0], tape)
     header = {
         "read": run.task.show(asked.read),
         "texts": [
@@ -140,12 +107,14 @@ def written(run: Run, asked: Prompt, step: int, how: dict[str, Any]) -> bytes:
         ],
         "right": None if asked.right is None else run.task.show(asked.right),
         "tokens": run.task.tokens,
-        "steps": watcher.steps,
+        "steps": steps,
         "tree": watcher.tree,
         "groups": [{"name": name, "shape": list(weights.shape)} for name, weights in maps.items()],
+        "cells": list(cells),
         "two": takes_two(model),
     }
-    return payload.pack(header, {f"{name}.weights": weights for name, weights in maps.items()})
+    arrays = {f"{name}.weights": weights for name, weights in maps.items()}
+    return payload.pack(header, arrays | cells)
 
 
 def at_step(run: Run, step: int) -> nn.Module:
@@ -160,24 +129,38 @@ def texts_of(result: Written) -> list[list[int]]:
     return [row[: row.index(EOS) + 1] if EOS in row else row for row in rows]
 
 
-def retold(model: nn.Module, asked: Prompt, text: list[int]) -> tuple[Tensor, list[int]]:
-    """For the best text of a beam: the model's distribution at each of its tokens, (token, vocabulary)"""
-    logits = forward(model, asked, text).logits[0]
-    begin = 0 if takes_two(model) else asked.ids.shape[1] - 1
-    return logits[begin : begin + len(text)].softmax(-1), text
+def retold(model: nn.Module, asked: Prompt, text: list[int], how: Decoding) -> list[dict[str, Any]]:
+    """For the best text of a beam: what each of its tokens was chosen from."""
+    logits = forward(model, asked, text).logits[0, first_row(model, asked) :]  # (token, vocabulary)
+    read = [BOS] if takes_two(model) else asked.read
+    so_far = [[*read, *text[:at]] for at in range(len(text))]
+    after = steer(logits.log_softmax(-1), so_far, how).exp()
+    return [distribution(*rows, token) for *rows, token in zip(logits.softmax(-1), after, text, strict=True)]
 
 
-def attention_of(model: nn.Module, asked: Prompt, text: list[int]) -> dict[str, np.ndarray]:
+def first_row(model: nn.Module, asked: Prompt) -> int:
+    """Of what a decoder reads, the step at which it chooses its first token."""
+    return 0 if takes_two(model) else asked.ids.shape[1] - 1
+
+
+def attention_of(model: nn.Module, asked: Prompt, text: list[int], tape: Tape) -> dict[str, np.ndarray]:
     """By stack, (layer, head, token, key): where the model looked when it chose each token."""
-    with core.capture(model, "*.weights") as tape:
-        forward(model, asked, text)
-    begin = 0 if takes_two(model) else asked.ids.shape[1] - 1
+    begin = first_row(model, asked)
     stacks: dict[str, list[Tensor]] = {}
     for name in tape.names():
-        if not takes_two(model) or name.startswith("decoder"):
-            stack = "cross" if ".cross." in name else "self"
+        if name.endswith(".weights") and (not takes_two(model) or name.startswith("decoder")):
+            stack = "cross" if ".cross." in f".{name}" else "self"
             stacks.setdefault(stack, []).append(tape[name][0, :, begin : begin + len(text)])
     return {name: torch.stack(layers).numpy() for name, layers in stacks.items()}
+
+
+def gates_of(model: nn.Module, asked: Prompt, text: list[int], tape: Tape) -> dict[str, np.ndarray]:
+    """By point of a recurrent layer that writes, (token, unit): its gates and states when it chose each token."""
+    begin, found = first_row(model, asked), {}
+    for name in tape.names():
+        if RECURRENT.fullmatch(name) and not name.startswith("encoder"):
+            found[name] = tape[name][0, begin : begin + len(text)].numpy()
+    return found
 
 
 def forward(model: nn.Module, asked: Prompt, text: list[int]) -> core.models.Output:

@@ -1,18 +1,19 @@
-"""What the Generate tab asks for: what can be chosen, and what a run writes."""
+"""What the Generate tab asks for: what a run writes or answers, and what it was asked in its training."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from fastapi import APIRouter, Response
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from app import gallery, writing
+from app import gallery, objective, replies, writing
 from app.controls import controls
-from app.routes.looks import AT_ONCE, Question
+from app.routes.looks import AT_ONCE, Question, problem_of
 from core.decoding import Decoding
 
-router = APIRouter(prefix="/write")
+router = APIRouter()
+MOST_MASKS = 512
 
 
 class Wish(Question):
@@ -20,16 +21,40 @@ class Wish(Question):
     how: dict[str, Any] = Field(default_factory=dict)
 
 
-@router.get("")
+class Asked(Question):
+    step: int = Field(ge=0)
+    masks: list[int] | None = Field(None, max_length=MOST_MASKS)  # places; None: as in the input
+
+
+class Sample(BaseModel):
+    run: str = Field(max_length=80)
+    number: int = Field(0, ge=0, le=10_000)
+
+
+@router.get("/write")
 def menu() -> dict[str, Any]:
     """The options of writing."""
     return {"options": controls(Decoding.options())}
 
 
-@router.post("")
+@router.post("/write")
 def write(wish: Wish) -> Response:
     with AT_ONCE:
         run = gallery.open_run(wish.run).run
         asked = writing.prompt_of(run, wish.text, wish.held_out or 0)
         data = writing.written(run, asked, wish.step, wish.how)
     return Response(data, media_type="application/octet-stream")
+
+
+@router.post("/reply")
+def reply(asked: Asked) -> Response:
+    with AT_ONCE:
+        run = gallery.open_run(asked.run).run
+        data = replies.reply(run, problem_of(asked), asked.step, asked.masks)
+    return Response(data, media_type="application/octet-stream")
+
+
+@router.post("/objective")
+def training_example(sample: Sample) -> dict[str, Any]:
+    with AT_ONCE:
+        return objective.example(gallery.open_run(sample.run).run, sample.number)

@@ -71,6 +71,54 @@ def test_the_tree_tells_how_each_score_came_about():
     assert [round(text["score"], 3) for text in header["texts"]] == sorted(ended, reverse=True)[:3]
 
 
+def test_every_node_that_went_on_tells_what_could_follow():
+    run, asked, header, _ = told("translation-transformer", strategy="beam", beams=3, no_repeat=1)
+    model, tree = writing.at_step(run, run.snapshots[-1].step), header["tree"]
+    for level in tree[:-1]:
+        assert [node["next"] is not None for node in level] == [node["kept"] for node in level]
+    place = next(i for i, node in enumerate(tree[1]) if node["kept"])
+    ids = [tree[0][tree[1][place]["parent"]]["id"], tree[1][place]["id"]]
+    with torch.no_grad():
+        logits = model(asked.ids, torch.tensor([[1, *ids]]), asked.lengths).logits[0, -1]
+    allowed = torch.ones(len(logits), dtype=torch.bool)
+    allowed[[1, *ids]] = False  # no token twice
+    following = tree[1][place]["next"]
+    np.testing.assert_allclose(following["before"], logits.softmax(-1)[following["ids"]], atol=1e-5)
+    np.testing.assert_allclose(following["after"], (logits.softmax(-1) * allowed)[following["ids"]], atol=1e-5)
+    assert following["left"] == int(allowed.sum())
+    for step in header["steps"]:
+        assert step["after"][step["ids"].index(step["chosen"])] > 0
+
+
+@pytest.mark.parametrize("name", ["characters-gru", "dates-bahdanau"])
+def test_the_gates_behind_a_token_are_the_tapes(name):
+    run, asked, header, arrays = told(name)
+    model, ids = (
+        writing.at_step(run, run.snapshots[-1].step),
+        [run.task.tokens.index(t) for t in header["texts"][0]["tokens"]],
+    )
+    with torch.no_grad(), core.capture(model, "*layers.*") as tape:
+        if header["two"]:
+            model(asked.ids, torch.tensor([[1, *ids[:-1]]]), asked.lengths)
+        else:
+            model(torch.tensor([asked.read + ids[:-1]]))
+    points = [point for point in tape.names() if not point.startswith("encoder")]
+    assert header["cells"] and set(header["cells"]) <= set(points)
+    for point in header["cells"]:
+        np.testing.assert_allclose(arrays[point], tape[point][0, -len(ids) :], atol=1e-6)
+
+
+def test_a_text_begins_as_in_training_and_goes_on():
+    run = gallery.open_run("characters-gru").run
+    asked = writing.prompt_of(run, "the ", 0)
+    assert run.task.show(asked.read) == ["<s>", "t", "h", "e", " "]
+    header, _ = payload.unpack(writing.written(run, asked, run.snapshots[-1].step, {"max_new": 60}))
+    text = "the " + "".join(header["texts"][0]["tokens"][:-1])
+    words = set(run.task._words)
+    assert header["texts"][0]["tokens"][-1] == "</s>"
+    assert {word.strip(".?") for word in text.split()} <= words
+
+
 def test_an_early_snapshot_writes_worse():
     run = gallery.open_run("translation-transformer").run
     asked = writing.prompt_of(run, "will this child steal the flower?", 0)

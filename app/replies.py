@@ -1,0 +1,136 @@
+"""What a model that answers gives to an input, by the form in which it meets its task: classes, tags, spans, the words
+that answer a question, or fillings for masked words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from app import payload
+from app.answering import FOLLOWS
+from app.controls import both
+from app.problem import Problem, visible
+from app.tagging import Told, tags
+from app.writing import at_step
+from core import InputError
+from core.layers.heads import IGNORE
+from core.run import Run
+
+FILLINGS = 12  # per hole
+SPANS_LISTED = 8  # of the likeliest answers
+PREFIXES = 96  # beginnings of an input that are judged by themselves
+
+
+@torch.no_grad()
+def reply(run: Run, problem: Problem, step: int, masks: list[int] | None = None) -> bytes:
+    model, form = at_step(run, step), run.task.form(run.model)
+    if form == "masked":
+        header, arrays = masked(run, model, problem, masks)
+    elif form in FORMS:
+        header, arrays = FORMS[form](run, model, problem)
+    else:
+        raise InputError("This model writes; it has no other answer.", "这个模型写作，没有别的答案。")
+    return payload.pack({"form": form, "tokens": problem.source, **header}, arrays)
+
+
+def classes(run: Run, model: nn.Module, problem: Problem) -> Told:
+    """The shares of all classes, and what they are after every beginning of the input."""
+    ids, time = problem.batch.inputs[0], len(problem.source)
+    shown = torch.linspace(1, time, min(time, PREFIXES)).round().long()  # lengths of the beginnings
+    valid = torch.arange(time) < shown[:, None]
+    shares = model(ids.expand(len(shown), -1) * valid, shown).logits.softmax(-1)  # (beginning, class)
+    header = {
+        "labels": [both(name) for name in run.task.label_names],
+        "lengths": shown.tolist(),
+        "right": int(problem.batch.target[0]) if problem.known else None,
+    }
+    return header, {"shares": shares.numpy()}
+
+
+def spans(run: Run, model: nn.Module, problem: Problem) -> Told:
+    """(type, start, end): the scores of all spans; those above 0 are the model's answer."""
+    scores = model(*problem.batch.inputs).logits[0]
+    can = scores > float("-inf")
+    header = {
+        "labels": [both(name) for name in run.task.label_names],
+        "found": (scores > 0).nonzero().tolist(),
+        "right": problem.batch.target[0].nonzero().tolist() if problem.known else None,
+    }
+    return header, {"scores": scores.masked_fill(~can, 0).numpy(), "can": can.numpy().astype(np.uint8)}
+
+
+def answer_span(run: Run, model: nn.Module, problem: Problem) -> Told:
+    """Scores of every token as the answer's first and last; p(start, end) ∝ exp(score of both), start ≤ end."""
+    scores = model(*problem.batch.inputs).logits  # (1, 2, time)
+    best = model.head.predict(scores)[0].tolist()
+    pairs = scores[0, 0, :, None] + scores[0, 1]  # (start, end)
+    order = torch.ones_like(pairs, dtype=torch.bool).triu()
+    shares = pairs.masked_fill(~order, float("-inf")).flatten().softmax(0)
+    likeliest = shares.topk(min(SPANS_LISTED, len(problem.source))).indices.tolist()
+    listed = [{"span": list(divmod(i, len(problem.source))), "share": float(shares[i])} for i in likeliest]
+    header = {
+        "best": best,
+        "spans": [{**one, "score": float(pairs[tuple(one["span"])])} for one in listed],
+        "right": problem.batch.target[0].tolist() if problem.known else None,
+    }
+    return header, {"scores": scores[0].numpy()}
+
+
+def masked(run: Run, model: nn.Module, problem: Problem, masks: list[int] | None) -> Told:
+    """The likeliest fillings of the holes; whether the second sentence follows, if there is one."""
+    mask, fixed = run.task.ids["[MASK]"], torch.tensor([run.task.ids[name] for name in ("[CLS]", "[SEP]")])
+    seen, lengths, segments = problem.batch.inputs
+    target = problem.batch.target[0]
+    words = torch.where((target != IGNORE) & problem.known, target, seen[0])  # what stood there, where that is known
+    open_places = (~torch.isin(words, fixed)).nonzero().squeeze(1).tolist()
+    holes = first_holes(seen[0], words, open_places, mask) if masks is None else sorted(set(masks) & set(open_places))
+    given = words.clone()
+    given[holes] = mask
+    holes = (given == mask).nonzero().squeeze(1).tolist()  # also those that were typed
+    output = model(given[None], lengths, segments)
+    shares = output.logits[0, holes].softmax(-1)  # (hole, word)
+    best = shares.topk(FILLINGS)
+    follows = None
+    if output.next_sentence is not None and bool(segments.any()):
+        right = int(problem.batch.next_sentence[0]) if problem.known else None
+        follows = {
+            "labels": [both(text) for text in FOLLOWS],
+            "shares": output.next_sentence[0].softmax(-1).tolist(),
+            "right": right,
+        }
+    header = {
+        "tokens": visible(run.task.show(words.tolist())),
+        "open": open_places,
+        "holes": [
+            filled(run, i, row, int(words[i]), mask)
+            for i, row in zip(holes, zip(best.values, best.indices, shares, strict=True), strict=True)
+        ],
+        "follows": follows,
+    }
+    return header, {}
+
+
+def first_holes(seen: Tensor, words: Tensor, open_places: list[int], mask: int) -> list[int]:
+    """Those of the input; where it has none, the word in the middle."""
+    found = (seen == mask).nonzero().squeeze(1).tolist()
+    return found or [open_places[len(open_places) // 2]] if open_places else found
+
+
+def filled(run: Run, place: int, row: tuple[Tensor, Tensor, Tensor], word: int, mask: int) -> dict[str, Any]:
+    values, ids, shares = row
+    known = word != mask
+    return {
+        "place": place,
+        "words": visible(run.task.show(ids.tolist())),
+        "shares": values.tolist(),
+        "word": run.task.tokens[word] if known else None,  # that stood there
+        "share": float(shares[word]) if known else None,
+        "rank": int((shares > shares[word]).sum()) + 1 if known else None,
+    }
+
+
+FORMS = {"label": classes, "tags": tags, "spans": spans, "answer": answer_span}
