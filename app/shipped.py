@@ -60,6 +60,11 @@ SHIPPED = [
     Shipped("dates-luong", "seq2seq", "dates", "luong-general", first_input="April 20, 1920"),
     Shipped("translation-transformer", "transformer", "translation", first_input="will this child steal the flower?"),
     Shipped("masked-bert", "bert", "masked words", first_input="the [MASK] gave Mary an umbrella on Thursday."),
+    Shipped(
+        "entities-crf", "lstm", "entities", "few-crf", first_input="Disney Group hired Paris on 28 September 2020."
+    ),
+    Shipped("nested-bert", "bert", "nested names", first_input="the head of the bank of Paris met Anna Ford."),
+    Shipped("characters-gru", "gru", "characters", first_input="the "),
 ]
 
 
