@@ -4,10 +4,12 @@ import { make } from "./dom.js";
 import { inLanguage, say } from "./words.js";
 
 export class Controls {
-  // change(values, name): called with all values after each change, and which one it was
-  constructor(parent, change) {
+  // change(values, name): called with all values after each change, and which one it was; label(name): what an option, or
+  // one of its choices (label(name, choice)), is called; its title and core's own name unless told otherwise
+  constructor(parent, change, label = null) {
     this.element = make("div", { class: "controls" });
     this.change = change;
+    this.label = label;
     this.rows = new Map();
     parent.append(this.element);
   }
@@ -24,12 +26,14 @@ export class Controls {
   row(option, value) {
     const id = `option-${++made}`, hint = make("small", { id: `${id}-hint` }, inLanguage(option.help));
     const problem = make("p", { class: "problem", role: "alert", id: `${id}-problem` }), below = make("div", { class: "control control-problem", "data-problem": option.name, hidden: true }, problem);
-    const input = inputFor(option, value, { id, "aria-describedby": `${id}-hint ${id}-problem`, "data-option": option.name });
+    const called = (choice) => (this.label ? this.label(option.name, choice) : choice);
+    const input = inputFor(option, value, called, { id, "aria-describedby": `${id}-hint ${id}-problem`, "data-option": option.name });
     input.addEventListener(option.kind === "choice" || option.kind === "bool" ? "change" : "input", () => {
       this.mark(option.name);
       this.change(this.values(), option.name);
     });
-    const element = make("div", { class: `control control-${option.kind}` }, make("label", { for: id }, make("span", {}, inLanguage(option.title)), " ", make("code", {}, option.name)), input, hint);
+    const title = this.label ? [this.label(option.name)] : [make("span", {}, inLanguage(option.title)), " ", make("code", {}, option.name)];
+    const element = make("div", { class: `control control-${option.kind}` }, make("label", { for: id }, ...title), input, hint);
     const row = { option, input, hint, problem, below, element };
     this.describe(row);
     return row;
@@ -80,10 +84,10 @@ export class Controls {
 let made = 0;
 const placed = ({ element, below }) => [element, below]; // the sentence has a line of its own below the control's row
 
-function inputFor(option, value, attributes) {
+function inputFor(option, value, called, attributes) {
   const { kind, low, high, optional, choices } = option;
   if (kind === "choice") {
-    const select = make("select", attributes, ...Object.keys(choices).map((name) => make("option", { value: name }, name)));
+    const select = make("select", attributes, ...Object.keys(choices).map((name) => make("option", { value: name }, called(name))));
     select.value = value;
     return select;
   }

@@ -1,50 +1,65 @@
-// The Generate tab: two ways of writing side by side, and behind each token the distribution it was chosen from.
+// The Generate tab: what the chosen run gives back, in the way it gives it: text, tags, spans, fillings, an answer or a
+// class; and below, what it was asked in its training.
 
-import { askJson } from "./api.js";
+import { askArrays } from "./api.js";
 import { make } from "./dom.js";
-import { Column } from "./generate_column.js";
-import { Looked, Shares } from "./generate_step.js";
-import { Tree } from "./generate_tree.js";
+import { Classes } from "./generate_classes.js";
+import { Masked } from "./generate_masked.js";
+import { Objective } from "./generate_objective.js";
+import { question } from "./generate_parts.js";
+import { Question } from "./generate_question.js";
+import { Spans } from "./generate_spans.js";
+import { Tags } from "./generate_tags.js";
+import { Writer } from "./generate_writer.js";
+import { Latest } from "./latest.js";
 import { on, set, shown, state } from "./store.js";
-import { say } from "./words.js";
 
-const SIDES = ["a", "b"];
+const VIEWS = { label: Classes, tags: Tags, spans: Spans, masked: Masked, answer: Question, stream: Writer, pairs: Writer };
+const OWN = { ways: { a: {}, b: { strategy: "sample", temperature: 1.5 } }, writing: {}, token: { side: "a", at: 0 }, node: null, masks: null, scoresAs: "scores", spanKind: 0, asked: 0 };
 
-export async function mountGenerate(parent) {
-  const { options } = await askJson("write");
-  state.ways ??= { a: {}, b: { strategy: "sample", temperature: 1.5 } };
-  state.token ??= { side: "a", at: 0 };
-  const nothing = make("p", { class: "nothing", hidden: true }), reads = make("p", { class: "generate-reads" });
-  const pair = make("div", { class: "generate-pair" }), step = make("div", { class: "generate-step" });
-  const below = make("section"), all = make("div", {}, reads, pair, step, below);
-  parent.append(nothing, all);
-  const columns = Object.fromEntries(SIDES.map((side) => [side, new Column(pair, side, options, show)]));
-  const shares = new Shares(step), looked = new Looked(step), tree = new Tree(below);
+export function mountGenerate(parent) {
+  set(Object.fromEntries(Object.entries(OWN).filter(([key]) => !(key in state))));
+  const boxes = new Map(), made = new Map(), problem = make("p", { class: "problem", role: "alert", hidden: true });
+  const top = make("div"), bottom = make("section", { class: "generate-objective" });
+  parent.append(problem, top, bottom);
+  const objective = new Objective(bottom);
+  const visible = () => parent.clientWidth > 0 && Boolean(shown.look && shown.story) && shown.story.name === state.run;
 
-  on(["look", "story", "moment", "ways"], () => {
-    if (!shown.look || !shown.story) return;
-    const able = shown.story.writes;
-    nothing.hidden = able;
-    all.hidden = !able;
-    nothing.textContent = able ? "" : say("generate.cannot");
-    if (able) SIDES.forEach((side) => columns[side].want());
+  // what is still there of another run steps back until this one's answer has come
+  const arrived = () => top.removeAttribute("data-stale");
+  on(["story"], () => top.toggleAttribute("data-stale", true));
+
+  // one view for each way of answering, made when it is first needed
+  const view = () => {
+    const kind = VIEWS[shown.story.form];
+    if (!made.has(kind)) {
+      boxes.set(kind, make("div", { class: "generate-view" }));
+      top.append(boxes.get(kind));
+      made.set(kind, new kind(boxes.get(kind), arrived));
+    }
+    for (const [other, box] of boxes) box.hidden = other !== kind;
+    return made.get(kind);
+  };
+  const latest = new Latest({
+    ask: (asked) => askArrays("reply", asked), pause: 60,
+    take: (answer) => { problem.hidden = true; arrived(); if (answer.form === shown.story.form) view().take(answer); },
+    refuse: (sentence) => { problem.hidden = false; problem.textContent = sentence; arrived(); },
   });
-  on(["token"], show);
-  on(["theme"], show);
 
-  function show() {
-    const column = columns[state.token.side], answer = column.answer;
-    if (!answer) return;
-    const at = Math.min(state.token.at, answer.steps.length - 1);
-    reads.replaceChildren(make("small", {}, say(answer.two ? "generate.reads" : "generate.begins")), " ",
-      ...answer.read.map((token) => make("span", { class: "said" }, token)));
-    SIDES.forEach((side) => columns[side].mark(side === state.token.side ? at : -1));
-    if (at < 0) return;
-    shares.draw(answer, at, state.token.side);
-    looked.draw(answer, at);
-    const branching = answer.tree.length ? column : SIDES.map((side) => columns[side]).find((one) => one.answer?.tree.length) ?? column;
-    tree.draw(branching.answer, branching);
-  }
+  const want = () => {
+    if (!visible()) return;
+    const now = view();
+    if (now.want) now.want();
+    else latest.want({ ...question(), masks: shown.story.form === "masked" ? state.masks : null });
+  };
+  const input = () => JSON.stringify([state.run, state.text, state.heldOut]);
+  let last = input();
+  on(["look"], () => {
+    if (last !== input()) set({ masks: null, node: null, token: { ...state.token, at: 0 } });
+    last = input();
+  });
+  on(["look", "story", "moment", "ways", "writing", "masks"], want);
+  on(["token", "node", "scoresAs", "spanKind", "theme"], () => { if (visible()) view().show(); });
+  on(["story", "asked", "theme"], () => { if (visible()) objective.want(); });
+  new ResizeObserver(() => { if (visible()) { want(); objective.want(); } }).observe(parent);
 }
-
-export const choose = (side, at) => set({ token: { side, at } });

@@ -3,90 +3,108 @@
 import { askArrays } from "./api.js";
 import { Controls } from "./controls.js";
 import { make } from "./dom.js";
-import { choose } from "./generate.js";
+import { percent, question, seen } from "./generate_parts.js";
 import { Latest } from "./latest.js";
-import { set, shown, state } from "./store.js";
-import { say } from "./words.js";
+import { fixed } from "./numbers.js";
+import { sentences } from "./sentences.js";
+import { set, state } from "./store.js";
+import { say, sayInto } from "./words.js";
 
-const ALWAYS = ["strategy", "max_new", "no_repeat", "repetition_penalty"];
-const ONLY = { greedy: [], sample: ["temperature", "top_k", "top_p", "seed"], beam: ["beams", "n_best", "length_penalty"] };
+const ALWAYS = ["strategy", "no_repeat", "repetition_penalty"];
+const ONLY = { greedy: [], sample: ["temperature", "top_k", "top_p"], beam: ["beams", "n_best", "length_penalty"] };
+
+export const optionName = (name, choice = null) => say(choice ? `generate.strategy.${choice}` : `generate.option.${name}`);
+export const choose = (side, at) => set({ token: { side, at }, node: null });
 
 export class Column {
   constructor(parent, side, options, arrived) {
     Object.assign(this, { side, options, arrived, answer: null });
     this.problem = make("p", { class: "problem", role: "alert", hidden: true });
-    this.text = make("div", { class: "tokens generate-text", role: "group", "aria-label": say("generate.wrote") });
+    this.text = make("div", { class: "tokens generate-text", role: "group", "aria-label": say("generate.wrote"), onkeydown: (event) => this.walk(event) });
     this.verdict = make("p", { class: "caption", "aria-live": "polite" });
-    this.others = make("div", { class: "generate-others" });
+    this.others = make("ol", { class: "generate-others", start: 2 });
     const box = make("div");
     parent.append(make("section", { class: "card generate-column" }, make("h3", {}, say(`generate.way_${side}`)), box, this.problem, this.text, this.verdict, this.others));
     this.controls = new Controls(box, (values, name) => {
-      set({ ways: { ...state.ways, [side]: values } });
+      set({ ways: { ...state.ways, [side]: values }, node: null });
       if (name === "strategy") this.offer();
-    });
+    }, optionName);
     this.offer();
     this.latest = new Latest({
-      ask: (question) => askArrays("write", question), take: (answer) => this.take(answer), refuse: (sentence) => this.refuse(sentence), pause: 150,
+      ask: (asked) => askArrays("write", asked), take: (answer, asked) => this.take(answer, asked.run), refuse: (sentence) => this.refuse(sentence), pause: 150,
     });
   }
 
   // only the options that this strategy looks at; the others keep their values
   offer() {
     const values = state.ways[this.side], strategy = values.strategy ?? "greedy";
-    const seen = this.options.filter(({ name }) => ALWAYS.includes(name) || ONLY[strategy].includes(name));
-    this.controls.show(seen, values);
+    const offered = this.options.filter(({ name }) => ALWAYS.includes(name) || ONLY[strategy].includes(name));
+    this.controls.show(offered, values);
     for (const { element, hint } of this.controls.rows.values()) element.title = hint.textContent;
   }
 
-  want() {
-    const how = Object.fromEntries(Object.entries(state.ways[this.side]).filter(([name]) => this.controls.rows.has(name)));
-    const ask = { run: state.run, text: state.text, held_out: state.text === null ? state.heldOut : null, step: shown.look.steps[state.moment], how };
-    this.latest.want(ask);
+  // shared: options that are the same for both columns; complain(name, sentence): about one of those
+  want(shared, complain) {
+    this.complain = complain;
+    const own = Object.entries(state.ways[this.side]).filter(([name]) => this.controls.rows.has(name));
+    this.latest.want({ ...question(), how: { ...shared, ...Object.fromEntries(own) } });
   }
 
-  take(answer) {
-    this.answer = answer;
+  take(answer, run) {
+    Object.assign(this, { answer, answered: run });
     this.problem.hidden = true;
     this.controls.clear();
-    const [best, ...others] = answer.texts, right = answer.right;
+    const [best, ...others] = answer.texts;
     this.text.replaceChildren(...best.tokens.map((token, at) => make("button", {
-      type: "button", class: `said ${mark(right, answer, at)}`, onclick: () => choose(this.side, at), title: say("generate.see_step", { at: at + 1 }),
-    }, token === " " ? "␣" : token)));
-    this.verdict.textContent = this.words(best);
-    this.others.replaceChildren(...others.map(({ tokens, score }) => make("p", {}, make("span", { class: "generate-score" }, score.toFixed(2)), " ", tokens.join(" "))));
+      type: "button", class: `said ${mark(answer, at)}`, onclick: () => choose(this.side, at), title: say("generate.see_step", { at: at + 1 }), tabindex: at ? -1 : 0,
+    }, seen(token))));
+    sayInto(this.verdict, this.words(best));
+    this.others.replaceChildren(...others.map(({ tokens, score }) => make("li", {}, make("span", { class: "generate-score" }, fixed(score, 2)), " ", tokens.join(" "))));
     this.arrived();
   }
 
   words(best) {
     const { right, steps } = this.answer, beam = (state.ways[this.side].strategy ?? "greedy") === "beam";
-    const said = [say(beam ? "generate.score_beam" : "generate.score", { score: best.score.toFixed(3).replace("-", "−"), share: shareText(best.score), n: steps.length })];
-    if (right) {
-      const wrong = right.filter((token, at) => best.tokens[at] !== token).length;
-      said.push(wrong ? say("generate.wrong", { wrong, n: right.length }) : say("generate.right", { n: right.length }));
-    }
-    return said.join(" ");
+    const told = say(beam ? "generate.score_beam" : "generate.score", { score: fixed(best.score, 3), share: percent(Math.exp(best.score)), n: steps.length });
+    if (!right) return told;
+    const wrong = right.filter((token, at) => best.tokens[at] !== token).length;
+    return sentences(told, wrong ? say("generate.wrong", { wrong, n: right.length }) : say("generate.right", { n: right.length }));
   }
 
   mark(at) {
-    [...this.text.children].forEach((chip, i) => chip.setAttribute("aria-pressed", String(i === at)));
+    [...this.text.children].forEach((chip, i) => {
+      chip.setAttribute("aria-pressed", String(i === at));
+      if (at >= 0) chip.tabIndex = i === at ? 0 : -1;
+    });
+  }
+
+  // one stop of the tab key for the whole text; arrow keys go from token to token
+  walk(event) {
+    const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key], all = [...this.text.children], at = all.indexOf(event.target);
+    if (!move || at < 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const next = all[Math.max(0, Math.min(all.length - 1, at + move))];
+    next.focus();
+    next.click();
   }
 
   refuse(sentence) {
-    const named = [...this.controls.rows.keys()].find((name) => sentence.startsWith(`${name} =`));
-    if (named && this.controls.complain(named, sentence)) return;
+    if (this.answered !== state.run) { // nothing of another run stays beside the sentence
+      Object.assign(this, { answer: null, answered: state.run });
+      for (const part of [this.text, this.verdict, this.others]) part.replaceChildren();
+      this.arrived();
+    }
+    const named = sentence.match(/^(\w+) =/)?.[1];
+    if (named && (this.controls.complain(named, sentence) || this.complain(named, sentence))) return;
     this.problem.textContent = sentence;
     this.problem.hidden = false;
   }
 }
 
 // Right and wrong where that can be said: the same token at the same place; behind the answer, only the end is right.
-function mark(right, { texts }, at) {
+function mark({ texts, right }, at) {
   if (!right) return "";
   const token = texts[0].tokens[at];
   return token === (right[at] ?? "</s>") ? "right" : at < right.length ? "wrong" : "";
 }
-
-export const shareText = (score) => {
-  const share = Math.exp(score);
-  return share >= 0.001 ? `${(100 * share).toFixed(1)} %` : share.toExponential(1);
-};

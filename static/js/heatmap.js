@@ -3,6 +3,7 @@
 import * as colour from "./colour.js";
 import { make } from "./dom.js";
 import { csvOf, svgOf } from "./matrix_files.js";
+import { paintOverlays } from "./overlays.js";
 import { pngOf } from "./svg_files.js";
 import { fitted, fontOf, LABEL, labelOf } from "./token_labels.js";
 
@@ -42,10 +43,10 @@ export class Heatmap {
   }
 
   // values: Tensor (row, column); kind "weight" (0…1) or "signed" (−limit…limit); pooled: each value stands for so many
-  // rows and columns (0: one of each)
-  set({ values, rows, columns, allowed = null, kind = "weight", limit = 1, marks = null, label = "", pooled = 0 }) {
+  // rows and columns (0: one of each); marks: per row, columns with a ring; crosses, paths: see overlays.js
+  set({ values, rows, columns, allowed = null, kind = "weight", limit = 1, marks = null, crosses = null, paths = null, label = "", pooled = 0 }) {
     const same = this.data?.rows.length === rows.length && this.data.columns.length === columns.length;
-    this.data = { values, rows, columns, allowed, kind, limit, marks, pooled: pooled || 1 };
+    this.data = { values, rows, columns, allowed, kind, limit, marks, crosses, paths, pooled: pooled || 1 };
     if (!same) this.window = { row: 0, column: 0, rows: rows.length, columns: columns.length };
     this.painted = null;
     this.canvas.setAttribute("aria-label", label);
@@ -82,7 +83,7 @@ export class Heatmap {
     context.beginPath();
     context.rect(left - 2, top - 2, inX + 4, inY + 4);
     context.clip();
-    this.paintMarks(context);
+    paintOverlays(context, this);
     this.paintCursor(context);
     context.restore();
     context.strokeStyle = colour.token("--iv-line");
@@ -134,17 +135,6 @@ export class Heatmap {
       context.fillText(text, 0, across ? -LABEL / 2 + 1 : 0);
       context.restore();
     });
-  }
-
-  // the ideal alignment: a ring on each cell that should be dark
-  paintMarks(context) {
-    const { marks } = this.data, { cellWidth, cellHeight } = this.place;
-    if (!marks) return;
-    context.strokeStyle = colour.token("--iv-amber");
-    context.lineWidth = 1.5;
-    marks.forEach((columns, row) => columns.forEach((column) => {
-      context.strokeRect(this.x(column) + 1.5, this.y(row) + 1.5, cellWidth - 3, cellHeight - 3);
-    }));
   }
 
   paintCursor(context) {

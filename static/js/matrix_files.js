@@ -2,6 +2,7 @@
 
 import * as colour from "./colour.js";
 import { make } from "./dom.js";
+import { overlayShapes } from "./overlays.js";
 import { fitted, LABEL, labelOf } from "./token_labels.js";
 
 const MOST_RECTS = 20000; // cells of an SVG that are shapes; more of them are one picture
@@ -30,7 +31,7 @@ export function svgOf(heatmap) {
     const place = flat ? { x: heatmap.x(j + 0.5), y: top - 7, "text-anchor": "middle" } : { transform: `translate(${heatmap.x(j + 0.5) + along.size / 3} ${top - 5}) rotate(-90)` };
     inside.append(make("text", { ...place, "font-size": along.size }, labelOf(columns[j]).text));
   }
-  inside.append(...marks(heatmap), ...colourBar(heatmap.data.kind, heatmap.data.limit, left, top + inY + 14));
+  inside.append(...overlayShapes(heatmap), ...colourBar(heatmap.data.kind, heatmap.data.limit, left, top + inY + 14));
   const words = axes ? [
     make("text", { transform: `translate(12 ${head + top + inY / 2}) rotate(-90)`, "text-anchor": "middle", fill: mute }, axes.rows),
     make("text", { x: edge + left + inX / 2, y: 12, "text-anchor": "middle", fill: mute }, axes.columns)] : [];
@@ -51,13 +52,6 @@ export function colourBar(kind, limit, left, y) {
     make("rect", { x: left + first, y, width: 128, height: 11, fill: "none", stroke: fill, "stroke-opacity": 0.5 }),
     make("text", { x: left + first + 134, y: y + 10, fill }, ends[1]),
   ];
-}
-
-function marks(heatmap) {
-  const { cellWidth, cellHeight } = heatmap.place, view = heatmap.window, stroke = colour.token("--iv-amber");
-  const inView = (row, column) => row >= view.row && row < view.row + view.rows && column >= view.column && column < view.column + view.columns;
-  return (heatmap.data.marks ?? []).flatMap((columns, row) => columns.filter((column) => inView(row, column)).map((column) => make("rect", {
-    x: heatmap.x(column) + 1.5, y: heatmap.y(row) + 1.5, width: Math.max(1, cellWidth - 3), height: Math.max(1, cellHeight - 3), fill: "none", stroke, "stroke-width": 1.5 })));
 }
 
 function cells(heatmap) {

@@ -44,4 +44,4 @@ export function shortened(token, most) {
 export const isolated = (token, most = 24) => `\u2068${shortened(token, most)}\u2069`;
 
 // the same inside a sentence whose **stressed** parts are set in bold: its own stars stay stars
-export const quoted = (token) => isolated(token).replaceAll("**", "*\u2060*");
+export const quoted = (token, most = 24) => isolated(token, most).replaceAll("**", "*\u2060*");

@@ -30,14 +30,20 @@ export function format(value, mark) {
 
 const minus = (digits) => digits.replace(/^-/, /[1-9]/.test(digits) ? "−" : ""); // a true one, and none before zero
 
-// A sentence into an element, its **stressed** parts in bold; always as text, never as markup.
+// A sentence into an element, its **stressed** parts in bold; always as text, never as markup. A number and its unit
+// ("57.0 %.", "1.5 × 10⁻⁷") stay on one line.
 export function sayInto(element, sentence) {
-  element.replaceChildren(...sentence.split("**").map((part, i) => {
-    if (i % 2 === 0) return document.createTextNode(part);
-    const bold = document.createElement("b");
-    bold.textContent = part;
-    return bold;
-  }));
+  element.replaceChildren(...sentence.split("**").flatMap((part, i) => (i % 2 ? [inside("b", part)] : unbroken(part))));
+}
+
+const WITH_UNIT = /([−\d][\d.,]*(?: %| × 10[⁻⁰¹²³⁴-⁹]+)[.,;:)]?)/;
+const unbroken = (text) => text.split(WITH_UNIT).map((part, i) => (i % 2 ? inside("span", part, "unbroken") : document.createTextNode(part)));
+
+function inside(tag, text, className = "") {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  if (className) element.className = className;
+  return element;
 }
 
 export const inLanguage = (text) => text[language];

@@ -1,4 +1,4 @@
-"""The Generate tab: two ways of writing, the distribution behind a token, the beams as a tree; all of it core's numbers."""
+"""The Generate tab: what every kind of run gives back, and what it was asked in training; all of it core's numbers."""
 
 import csv
 import io
@@ -7,10 +7,20 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from app import gallery, payload, writing
+from app import gallery, objective, payload, replies, shipped, writing
+from app.problem import typed
 from tests.browser.driving import choose_run, open_app
 
 SHOTS = Path(__file__).resolve().parents[2] / ".screenshots"
+ANSWERS = {  # runs that do not write, and what is seen of them
+    "entities-crf": ".generate-transitions canvas",
+    "nested-bert": ".generate-span-scores canvas",
+    "masked-bert": ".generate-fillings svg",
+    "parity-lstm": ".generate-classes svg",
+}
+# every picture on screen can be reached with the keyboard and tells a screen reader what it shows
+TOLD = """() => [...document.querySelectorAll('.view-generate [role=img]')].filter((one) => one.checkVisibility())
+  .every((one) => one.getAttribute('aria-label')?.length > 8 && one.getAttribute('tabindex') === '0')"""
 RUN, SENTENCE = "translation-transformer", "will this child steal the flower?"
 
 
@@ -26,6 +36,12 @@ def written(how: dict) -> dict:
     run = gallery.open_run(RUN).run
     asked = writing.prompt_of(run, SENTENCE, 0)
     return payload.unpack(writing.written(run, asked, run.snapshots[-1].step, how))[0]
+
+
+def replied(name: str, masks: list[int] | None = None):
+    run = gallery.open_run(name).run
+    problem = typed(run, shipped.by_name(name).first_input)
+    return payload.unpack(replies.reply(run, problem, run.snapshots[-1].step, masks))
 
 
 def option(page: Page, side: int, name: str):
@@ -47,22 +63,29 @@ def csv_of(page: Page, figure) -> list[list[str]]:
     ],
     ids=["wide", "projector", "phone"],
 )
-def test_it_writes_and_tells_why(new_page, size, theme, locale):
+def test_every_run_gives_something_back_and_tells_why(new_page, size, theme, locale):
     page = open_generate(new_page, size, theme, locale)
     option(page, 1, "strategy").select_option("beam")
     expect(page.locator(".generate-node").first).to_be_visible()
     page.locator(".generate-text").nth(1).locator(".said").nth(2).click()
-    for caption in page.locator(".view-generate .caption").all():
-        expect(caption).not_to_be_empty()
-    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-    page.screenshot(path=SHOTS / f"generate-{size[0]}-{theme}-{locale}.png", full_page=True)
+    for run in (RUN, "characters-gru", *ANSWERS):
+        choose_run(page, run)
+        if run in ANSWERS:
+            expect(page.locator(ANSWERS[run])).to_be_visible()
+        expect(page.locator(".generate-objective .lanes text").first).to_be_visible()
+        for caption in page.locator(".view-generate .caption:visible").all():
+            expect(caption).not_to_be_empty()
+        expect(page.locator(".view-generate [data-stale]")).to_have_count(0)
+        page.wait_for_function(TOLD)
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0], run
+        page.screenshot(path=SHOTS / f"generate-{run}-{size[0]}-{theme}-{locale}.png", full_page=True)
 
 
 def test_what_is_shown_is_what_core_wrote(new_page):
     page = open_generate(new_page)
     option(page, 1, "strategy").select_option("beam")
     option(page, 1, "n_best").fill("3")
-    expect(page.locator(".generate-others p")).to_have_count(2)
+    expect(page.locator(".generate-others li")).to_have_count(2)
     expected = written({"strategy": "beam", "n_best": 3, "temperature": 1.5})
     chips = page.locator(".generate-text").nth(1).locator(".said")
     assert chips.all_inner_texts() == expected["texts"][0]["tokens"]
@@ -90,9 +113,150 @@ def test_a_bad_option_is_told_beside_it_and_nothing_is_lost(new_page):
     expect(problem).to_have_count(0)
 
 
-def test_a_run_that_does_not_write_says_so(new_page):
+def test_the_tree_is_walked_with_the_keyboard(new_page):
     page = open_generate(new_page)
+    option(page, 1, "strategy").select_option("beam")
+    option(page, 1, "no_repeat").fill("1")
+    page.wait_for_timeout(400)
+    expected = written({"strategy": "beam", "temperature": 1.5, "no_repeat": 1})
+    tree = expected["tree"]
+    drawn = page.locator(".generate-node")
+    expect(drawn).to_have_count(sum(len(level) for level in tree))
+    page.locator(".generate-tree").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp", "ArrowRight"):  # in, down, down, up; a child
+        page.keyboard.press(key)
+    place = next(i for i, node in enumerate(tree[1]) if node["parent"] == 1)
+    node, parent = tree[1][place], tree[0][1]
+    tip = page.locator(".walkable-box .tip:visible")
+    expect(tip).to_contain_text(expected["tokens"][node["id"]])
+    expect(tip).to_contain_text(f"{node['score']:.2f}".replace("-", "−"))
+    page.keyboard.press("ArrowLeft")
+    expect(tip).to_contain_text(expected["tokens"][parent["id"]])
+    page.keyboard.press("Enter")
+    expect(page.locator(".generate-path .said")).to_have_text([expected["tokens"][parent["id"]]])
+    _, *rows = csv_of(page, page.locator(".generate-step figure").first)
+    following = parent["next"]
+    assert [float(row[1]) for row in rows] == pytest.approx(following["before"], abs=1e-6)
+    assert [float(row[2]) for row in rows] == pytest.approx(following["after"], abs=1e-6)
+    assert any(float(row[2]) == 0 < float(row[1]) for row in rows)  # the token that stands there already
+
+
+def test_one_seed_serves_both_sides(new_page):
+    page = open_generate(new_page)
+    option(page, 0, "strategy").select_option("sample")
+    option(page, 0, "temperature").fill("1.5")
+    texts = page.locator(".generate-text")
+    for seed in ("3", "4"):
+        page.locator(".generate-shared [data-option=seed]").fill(seed)
+        how = {"strategy": "sample", "temperature": 1.5, "seed": int(seed)}
+        for side in (0, 1):
+            expect(texts.nth(side).locator(".said")).to_have_text(written(how)["texts"][0]["tokens"])
+
+
+def test_answers_on_the_page_are_cores(new_page):
+    page = open_generate(new_page)
+    choose_run(page, "entities-crf")
+    header, arrays = replied("entities-crf")
+    figure = page.locator(".generate-scores")
+    expect(figure.locator(".caption")).not_to_be_empty()
+    _, *rows = csv_of(page, figure)
+    assert [[float(x) for x in row[1:]] for row in rows] == [
+        pytest.approx(tag, abs=1e-5) for tag in arrays["emissions"].T
+    ]
+    figure.locator("[data-value=shares]").click()
+    _, *rows = csv_of(page, figure)
+    assert [[float(x) for x in row[1:]] for row in rows] == [
+        pytest.approx(tag, abs=1e-5) for tag in arrays["shares"].T
+    ]
+    _, *rows = csv_of(page, page.locator(".generate-transitions"))
+    assert [[float(x) for x in row[1:]] for row in rows] == [
+        pytest.approx(row, abs=1e-5) for row in arrays["transitions"]
+    ]
+    lanes = csv_of(page, page.locator(".generate-tags"))
+    names = [label["en"] for label in header["labels"]]
+    assert [row[2] for row in lanes if row[0].startswith("best path")] == [names[tag] for tag in header["path"]]
+    said = page.locator(".generate-tags .caption").inner_text()
+    for number in (header["crf"]["path"]["score"], header["crf"]["alone"]["score"]):
+        assert f"+{number:.2f}" in said
+    assert f"{100 * header['crf']['path']['share']:.1f} %" in said and "O → I-ORG" in said
+
+    choose_run(page, "nested-bert")
+    header, arrays = replied("nested-bert")
+    expect(page.locator(".generate-spans .caption")).to_contain_text(str(len(header["found"])))
+    page.locator(".generate-span-scores [data-value='2']").click()
+    _, *rows = csv_of(page, page.locator(".generate-span-scores"))
+    assert [[float(x) for x in row[1:]] for row in rows] == [
+        pytest.approx(row, abs=1e-4) for row in arrays["scores"][2]
+    ]
+
     choose_run(page, "parity-lstm")
-    expect(page.locator(".view-generate .nothing")).to_be_visible()
-    choose_run(page, "copy-transformer")
-    expect(page.locator(".generate-text .said").first).to_be_visible()
+    _, arrays = replied("parity-lstm")
+    expect(page.locator(".generate-along .caption")).not_to_be_empty()
+    _, *rows = csv_of(page, page.locator(".generate-along"))
+    assert [[float(x) for x in row[1:]] for row in rows] == [
+        pytest.approx(row, abs=1e-5) for row in arrays["shares"].T
+    ]
+
+
+def test_words_are_masked_by_hand(new_page):
+    page = open_generate(new_page)
+    choose_run(page, "masked-bert")
+    words = page.locator(".generate-words .said")
+    expect(words.nth(2)).to_have_text("[MASK]")
+    words.nth(4).click()
+    expect(words.nth(4)).to_have_text("[MASK]")
+    header, _ = replied("masked-bert", [2, 4])
+    figure = page.locator(".generate-fillings")
+    expect(figure.locator(".caption")).to_contain_text("1 masked")
+    _, *rows = csv_of(page, figure)
+    assert [row[1] for row in rows] == [word for hole in header["holes"] for word in hole["words"]]
+    shares = [share for hole in header["holes"] for share in hole["shares"]]
+    assert [float(row[2]) for row in rows] == pytest.approx(shares, abs=1e-6)
+    words.nth(4).press("Enter")  # and shown again, without the mouse
+    expect(words.nth(4)).to_have_text("Mary")
+
+
+def test_gates_behind_a_letter_and_another_example_of_training(new_page):
+    page = open_generate(new_page)
+    choose_run(page, "characters-gru")
+    chips = page.locator(".generate-text").first.locator(".said")
+    run = gallery.open_run("characters-gru").run
+    asked = writing.prompt_of(run, "the ", 0)
+    header, arrays = payload.unpack(
+        writing.written(run, asked, run.snapshots[-1].step, {"max_new": writing.usual_length(run)})
+    )
+    expect(chips).to_have_text([token.replace(" ", "␣") for token in header["texts"][0]["tokens"]])
+    chips.nth(3).click()
+    _, *rows = csv_of(page, page.locator(".generate-behind figure:visible"))
+    gates = {name.split(".")[-1]: values[3] for name, values in arrays.items()}
+    assert {row[0] for row in rows} == set(gates)
+    for row in rows:
+        assert [float(x) for x in row[1:]] == pytest.approx(gates[row[0]], abs=1e-6)
+    example = page.locator(".generate-objective figure")
+    for number in (0, 1):
+        told = objective.example(run, number)
+        expect(example.locator(".caption")).to_contain_text(f"Example {number + 1} of")
+        rows = csv_of(page, example)
+        assert [row[2] for row in rows if row[0] == "target"] == told["target"]
+        page.get_by_role("button", name="Another example").click()
+
+
+def test_hostile_text_stays_text(new_page):
+    page = open_generate(new_page)
+    choose_run(page, "entities-crf")
+    page.locator("#input").fill("<img src=x onerror=alert(1)> Paris")
+    expect(page.locator(".view-sidebar .problem:visible")).to_contain_text("<")
+    expect(page.locator(".generate-tags .lanes text", has_text="Disney")).to_be_visible()
+    found = page.evaluate("""async () => {
+      const box = document.createElement('div'), odd = '</text></svg><img src=x onerror=alert(1)>**<b>';
+      document.body.append(box);
+      const [{ Lanes }, { Bars }, { sayInto }] = await Promise.all(['lanes', 'bars', 'words'].map((name) => import(`/ours/js/${name}.js`)));
+      const cell = { text: odd, words: odd };
+      const lanes = new Lanes(box);
+      lanes.set({ lanes: [{ name: odd, cells: [cell, cell] }], label: odd, spans: [{ start: 0, end: 1, name: odd, words: odd, tone: 'red' }] });
+      new Bars(box).set({ groups: [{ title: odd, rows: [{ name: odd, values: [0.5], text: odd, words: odd }] }], label: odd });
+      sayInto(box.appendChild(document.createElement('p')), odd);
+      const kept = new DOMParser().parseFromString(lanes.svgText(), 'image/svg+xml');
+      return [box.querySelectorAll('img, script').length, kept.querySelectorAll('img, parsererror').length];
+    }""")
+    assert found == [0, 0]
