@@ -102,7 +102,7 @@ def held_out(run: Run | Checkpoint, index: int, seed: int = 0) -> Problem:
     source = examples.source[0, : examples.source_lengths[0]].tolist()
     batch = run.task.lay_out(examples, run.task.form(run.model))
     stream = run.task.form(run.model) == "stream" and "pairs" not in run.task.forms
-    shown = batch.inputs[0][0].tolist() if stream else source
+    shown = batch.inputs[0][0, len(opening(run.task)) :].tolist() if stream else source  # as somebody would type it
     return _named(run, run.task.say(shown), batch, source, examples, True)
 
 

