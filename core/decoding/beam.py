@@ -40,6 +40,12 @@ def beam(
         filtered = steer(logits.log_softmax(-1), flat, how)
         totals = (filtered.unflatten(0, (batch, width)) + running[..., None]).flatten(1)  # (batch, beam · vocabulary)
         scores, places = totals.topk(2 * width)
+        stuck = scores[:, :1].isneginf()  # nothing may follow: what there is, is complete
+        if bool((stuck & hopeful).any()):
+            best.add(
+                written, running / max(1, length - 1) ** how.length_penalty, stuck & hopeful & (running > UNLIKELY)
+            )
+            hopeful = hopeful & ~stuck
         parents, tokens = places // logits.shape[-1], places % logits.shape[-1]
         grown = torch.cat([take(written, parents), tokens[..., None]], dim=-1)
         ended = torch.full_like(tokens, length == max_new, dtype=torch.bool)

@@ -46,9 +46,13 @@ def one_by_one(
     scores = torch.zeros(len(texts), device=device)
     while True:
         filtered = steer(logits, texts, how)
+        ended = ended | filtered.isneginf().all(-1)  # nothing may follow
+        if bool(ended.all()):
+            return Written(written, scores)
         if how.strategy == "sample":
             filtered = narrow(filtered, how)
-            token = torch.multinomial(filtered.softmax(-1), 1, generator=generator)[:, 0]
+            shares = filtered.softmax(-1).masked_fill(ended[:, None], 1.0)
+            token = torch.multinomial(shares, 1, generator=generator)[:, 0]
         else:
             token = filtered.argmax(-1)
         token = token.masked_fill(ended, pad)

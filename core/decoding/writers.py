@@ -73,12 +73,12 @@ class RecurrentWriter(CachingWriter):
 
 
 class Translator(Writer):
-    """Source and target, a stack of attention: the source is read once."""
+    """Source and target, a stack of attention: the source is read once. `start` (batch, time) begins the target."""
 
-    def __init__(self, model: nn.Module, ids: Tensor, lengths: Tensor | None, bos: int):
+    def __init__(self, model: nn.Module, ids: Tensor, lengths: Tensor | None, start: Tensor):
         super().__init__(model, ids, lengths)
         self.memory = model.encode(ids, lengths)
-        self.start = ids.new_full((len(ids), 1), bos)
+        self.start = start
 
     def begin(self) -> Tensor:
         self.past = Past()
@@ -153,13 +153,13 @@ class RereadingWriter(Writer):
         self.ids, self.lengths = self.ids[rows], self.lengths[rows]
 
 
-def make_writer(model: nn.Module, ids: Tensor, lengths: Tensor | None, bos: int, cache: bool) -> Writer:
+def make_writer(model: nn.Module, ids: Tensor, lengths: Tensor | None, start: Tensor, cache: bool) -> Writer:
     cache = cache and can_cache(model)
     if takes_two(model):
         if not cache:
-            return RereadingTranslator(model, ids, lengths, bos)
+            return RereadingTranslator(model, ids, lengths, start)
         kind = RecurrentTranslator if isinstance(model, Seq2Seq) else Translator
-        return kind(model, ids, lengths, bos)
+        return kind(model, ids, lengths, start)
     if not cache or lengths is not None:
         return RereadingWriter(model, ids, lengths)
     return (RecurrentWriter if isinstance(model, RecurrentModel) else CachingWriter)(model, ids, None)

@@ -10,6 +10,7 @@ WRITERS = [
     ("gpt", {}),
     ("lstm", {"head": "lm", "n_layers": 2}),
     ("gru", {"head": "lm"}),
+    ("rnn", {"head": "lm"}),
     ("transformer", {}),
     ("t5", {}),
     ("seq2seq", {}),
@@ -143,3 +144,66 @@ def test_a_wide_beam_finds_the_likeliest_text_of_all():
 def test_impossible_ways_are_refused(option, value):
     with pytest.raises(core.ConfigError, match=option):
         core.generate(writer("gpt", {}), torch.ones(1, 3, dtype=torch.long), **{option: value})
+
+
+@pytest.mark.parametrize(
+    ("family", "head"), [("bert", "mlm"), ("roformer", "tagger"), ("lstm", "classifier"), ("gpt", "crf")]
+)
+def test_models_that_do_not_write_are_refused(family, head):
+    model = core.build(family, vocab_size=12, head=head)
+    with pytest.raises(core.ConfigError, match="does not predict next tokens"):
+        core.generate(model, torch.ones(1, 3, dtype=torch.long))
+    with pytest.raises(core.InputError, match=r"core\.build"):
+        core.generate(torch.nn.Linear(3, 3), torch.ones(1, 3, dtype=torch.long))
+
+
+@pytest.mark.parametrize(("option", "value"), [("bos", 12), ("eos", -1), ("eos", 2.0), ("eos", [2]), ("pad", None)])
+def test_tokens_that_are_none_of_the_models_are_refused(option, value):
+    for family in ("gpt", "transformer"):
+        with pytest.raises(core.ConfigError, match=option) as caught:
+            core.generate(writer(family, {}), torch.ones(1, 3, dtype=torch.long), **{option: value})
+        assert caught.value.text("zh") != caught.value.text("en")
+
+
+@pytest.mark.parametrize("options", [{}, {"strategy": "beam", "beams": 3}, {"strategy": "sample"}], ids=str)
+@pytest.mark.parametrize("family", ["gpt", "transformer", "gru"])
+def test_where_every_token_is_ruled_out_the_text_ends(family, options):
+    """Twelve tokens, none of them twice: whatever was there before, no more than the others can follow."""
+    model = writer(family, {"head": "lm"} if family == "gru" else {})
+    ids = torch.tensor([[3, 4, 5, 6], [7, 7, 7, 7]])
+    written = core.generate(model, ids, max_new=20, eos=None, pad=0, no_repeat=1, **options).tolist()
+    for row, text in zip(written, ([1], [1]) if family == "transformer" else ids.tolist(), strict=True):
+        free = set(range(12)) - set(text)
+        assert set(row[: len(free)]) == free and set(row[len(free) :]) <= {0}
+
+
+@pytest.mark.parametrize("cache", [True, False])
+@pytest.mark.parametrize("options", [{}, {"strategy": "beam", "beams": 3}], ids=str)
+@pytest.mark.parametrize(("family", "more"), [w for w in WRITERS if w[0] in ("transformer", "t5", "seq2seq")])
+def test_a_translation_goes_on_from_its_prefix(family, more, options, cache):
+    """Begun with the first words of what it would write, it writes the rest."""
+    model = writer(family, more)
+    ids, lengths = torch.randint(3, 12, (3, 6)), torch.tensor([6, 4, 2])
+    how = {"max_new": 7, "eos": None, "cache": cache, "length_penalty": 0.0, **options}
+    whole = core.decoding.write(model, ids, lengths, **how)
+    rest = core.decoding.write(model, ids, lengths, prefix=whole.tokens[:, :3], **{**how, "max_new": 4})
+    if not options:
+        assert torch.equal(rest.tokens, whole.tokens[:, 3:])
+    begun = torch.cat([torch.ones(3, 1, dtype=torch.long), whole.tokens[:, :3], rest.tokens[:, :-1]], dim=1)
+    logits = model(ids, begun, lengths).logits[:, 3:].log_softmax(-1)
+    likely = logits.gather(2, rest.tokens[..., None]).sum((1, 2))
+    torch.testing.assert_close(rest.scores, likely, atol=1e-4, rtol=0)
+
+
+def test_a_prefix_that_does_not_fit_is_refused():
+    model, ids = writer("transformer", {"max_len": 8}), torch.ones(2, 3, dtype=torch.long)
+    for prefix, said in (
+        (ids[:1], "one prefix per source"),
+        (ids + 20, "from 0 to 11"),
+        (torch.ones(2, 8).long(), "max_len"),
+    ):
+        with pytest.raises(core.InputError, match=said):
+            core.generate(model, ids, prefix=prefix)
+    assert core.generate(model, ids, prefix=torch.ones(2, 7).long(), eos=None).shape == (2, 1)
+    with pytest.raises(core.InputError, match="they are the prefix"):
+        core.generate(writer("gpt", {}), ids, prefix=ids)

@@ -82,6 +82,72 @@ def test_t5_writes_the_same(our_options, their_options, seed):
         assert until_end(written) == until_end(expected)
 
 
+SCORED = [(2, 1.0, 2), (4, 0.0, 4), (5, -1.0, 3), (6, 2.0, 6)]  # beams, length penalty, n best
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("beams", "penalty", "best"), SCORED)
+def test_the_best_texts_have_the_same_scores(beams, penalty, best, seed):
+    ours_options = {"strategy": "beam", "beams": beams, "length_penalty": penalty, "n_best": best, "max_new": NEW}
+    their_options = {
+        "num_beams": beams, "length_penalty": penalty, "num_return_sequences": best, "max_new_tokens": NEW,
+        "do_sample": False, "return_dict_in_generate": True, "output_scores": True,
+    }  # fmt: skip
+    theirs, ours = gpt(seed)
+    ids = torch.randint(3, VOCABULARY, (3, 5))
+    found, expected = core.decoding.write(ours, ids, eos=EOS, **ours_options), theirs.generate(ids, **their_options)
+    torch.testing.assert_close(found.scores, expected.sequences_scores, atol=1e-5, rtol=1e-5)
+    theirs, ours = t5(seed)
+    ids, lengths, valid = padded_batch(3, 9, VOCABULARY, seed=seed)
+    found = core.decoding.write(ours, ids, lengths, bos=0, eos=EOS, **ours_options)
+    expected = theirs.generate(ids, attention_mask=valid.long(), **their_options)
+    torch.testing.assert_close(found.scores, expected.sequences_scores, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("our_options", "their_options"), STRATEGIES)
+def test_gpt_goes_on_from_prefixes_of_different_lengths(our_options, their_options, seed):
+    """They pad on the left, we on the right: the same prefixes, the same texts."""
+    theirs, ours = gpt(seed)
+    ids, lengths = torch.randint(3, VOCABULARY, (4, 6)), torch.tensor([6, 3, 1, 5])
+    left = torch.zeros_like(ids)
+    for row, length in enumerate(lengths):
+        left[row, 6 - length :] = ids[row, :length]
+    expected = theirs.generate(
+        left, attention_mask=(left > 0).long(), max_new_tokens=NEW, do_sample=False, **their_options
+    )[:, 6:]
+    if "repetition_penalty" in our_options or "no_repeat" in our_options:
+        rows = [r for r in range(4) if lengths[r] == 6]  # their filters look at the padding too
+    else:
+        rows = range(4)
+    best = our_options.get("n_best", 1)
+    written = core.generate(ours, ids, lengths, max_new=NEW, eos=EOS, **our_options)
+    for row in rows:
+        part = slice(row * best, (row + 1) * best)
+        assert until_end(written[part]) == until_end(expected[part])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("our_options", "their_options"), STRATEGIES)
+def test_t5_goes_on_from_a_prefix(our_options, their_options, seed):
+    theirs, ours = t5(seed)
+    ids, lengths, valid = padded_batch(4, 9, VOCABULARY, seed=seed)
+    prefix = torch.randint(3, VOCABULARY, (4, 3))
+    begun = torch.cat([torch.zeros(4, 1, dtype=torch.long), prefix], dim=1)
+    expected = theirs.generate(
+        ids,
+        attention_mask=valid.long(),
+        decoder_input_ids=begun,
+        max_new_tokens=NEW,
+        do_sample=False,
+        **their_options,
+    )[:, 4:]
+    for cache in (True, False):
+        how = {"max_new": NEW, "bos": 0, "eos": EOS, "cache": cache, **our_options}
+        written = core.generate(ours, ids, lengths, prefix=prefix, **how)
+        assert until_end(written) == until_end(expected)
+
+
 def test_some_texts_end_early_and_beams_differ_from_greedy():
     """Otherwise the comparisons above would say little."""
     ended, differs = 0, 0
