@@ -30,6 +30,7 @@ TASKS = {
     "translation": "翻译",
     "characters": "字符",
     "masked words": "遮词填空",
+    "next sentence": "承接判断",
     "entities": "实体",
     "sentence classes": "句子分类",
     "questions": "问答",

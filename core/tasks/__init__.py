@@ -12,6 +12,7 @@ from core.tasks.classes import SentenceClasses
 from core.tasks.copying import Copy, Reverse, RunningParity, Sort
 from core.tasks.dates import Dates
 from core.tasks.entities import Entities
+from core.tasks.following import NextSentence
 from core.tasks.induction import Induction
 from core.tasks.masked import MaskedWords
 from core.tasks.modular import ModularAddition
@@ -27,7 +28,7 @@ TASKS: dict[str, type[Task]] = {
     task.name: task
     for task in [
         Parity, RunningParity, Copy, Reverse, Sort, Induction, Recall, Addition, ModularAddition, Brackets,
-        Dates, Translation, Characters, MaskedWords, Entities, SentenceClasses, Questions, NestedNames,
+        Dates, Translation, Characters, MaskedWords, NextSentence, Entities, SentenceClasses, Questions, NestedNames,
     ]
 }  # fmt: skip
 

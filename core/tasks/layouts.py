@@ -99,12 +99,17 @@ def next_tokens(ids: Tensor, total: Tensor, first_asked: Tensor) -> Batch:
 
 
 def lay_out_masked(examples: Examples, separator: int) -> Batch:
-    """Segments: 0 up to the first separator, 1 behind it. A target of 0 is not asked for."""
+    """A target of 0 is not asked for."""
     source, lengths = trim(examples.source, examples.source_lengths)
-    seen = (source == separator).cumsum(1) - (source == separator).long()
-    segments = (seen > 0).long() * valid_mask(lengths, source.shape[1])
+    segments = sentence_segments(source, lengths, separator)
     target = examples.target[:, : source.shape[1]]
     return Batch((source, lengths, segments), target.masked_fill(target == 0, IGNORE), lengths, 1 - examples.follows)
+
+
+def sentence_segments(source: Tensor, lengths: Tensor, separator: int) -> Tensor:
+    """(batch, time): 0 up to the first separator, 1 behind it"""
+    separators = source == separator
+    return (separators.cumsum(1) > separators.long()).long() * valid_mask(lengths, source.shape[1])
 
 
 def lay_out_spans(examples: Examples, n_types: int) -> Batch:

@@ -101,9 +101,9 @@ class MaskedWords(Sentences):
         Of the news, it is what the task entities holds out: whoever goes on to that task has not read its questions.
         """
         words = original(examples)
-        first = words * ((words == SEP).cumsum(1) == 0)
-        if self.text == "news":
-            first = self._as_reports[first][:, 1:]  # without [CLS]
+        if self.text != "news":
+            return held_out_first(words, self.held_out_share)
+        first = self._as_reports[words * ((words == SEP).cumsum(1) == 0)][:, 1:]  # without [CLS]
         return problem_hash(first) % round(1 / self.held_out_share) == 0
 
     @cached_property
@@ -140,9 +140,7 @@ class MaskedWords(Sentences):
 
     def read(self, text: str) -> list[int]:
         """One or two sentences; [CLS] and [SEP] are added where they are missing."""
-        ids = super().read(text)
-        ids = ids if ids[0] == CLS else [CLS, *ids]
-        return ids if ids[-1] == SEP else [*ids, SEP]
+        return framed(super().read(text))
 
     def say_answer(self, source: list[int], one: Examples, language: str) -> str:
         follows = {"en": ("does not follow", "follows"), "zh": ("不承接", "承接")}[language][int(one.follows[0])]
@@ -179,6 +177,18 @@ def _best_accuracy(task: MaskedWords) -> float:
     examples = task.evaluation(JUDGED)
     guesses = task.guesses(examples)[examples.target > 0]  # (asked, word)
     return float((guesses.amax(1) / guesses.sum(1)).mean())
+
+
+def held_out_first(words: Tensor, share: float) -> Tensor:
+    """(n,): decided by the sentence before the first separator alone"""
+    before = (words == SEP).cumsum(1) == 0
+    return problem_hash(words * before) % round(1 / share) == 0
+
+
+def framed(ids: list[int]) -> list[int]:
+    """[CLS] in front and [SEP] behind, unless they are there"""
+    ids = ids if ids[0] == CLS else [CLS, *ids]
+    return ids if ids[-1] == SEP else [*ids, SEP]
 
 
 def original(examples: Examples) -> Tensor:

@@ -156,6 +156,20 @@ def test_sentence_classes_by_word_order():
         assert str(LABELS[label]) == expected
 
 
+def test_a_sentence_follows_that_is_about_the_same_person_and_thing():
+    which = task("next sentence")
+    lexicon = which.grammar.lexicon
+    labels = []
+    for source, label in solved(which):
+        first, second, _ = " ".join(which.show(source)).split(" [SEP]")
+        for kind in ("person", "thing"):
+            named = [set(lexicon[kind]["en"]) & set(sentence.split()) for sentence in (first, second)]
+            assert [len(names) for names in named] == [1, 1] and (named[0] == named[1]) == bool(label)
+        assert which.solve(source) == label
+        labels.append(label)
+    assert 0.4 < sum(labels) / len(labels) < 0.6
+
+
 def test_questions_point_at_their_answers():
     which = task("questions", n_facts=3)
     for source, (start, end) in solved(which):

@@ -71,6 +71,14 @@ def test_masked():
     assert batch.next_sentence.tolist() == [0, 1]  # 0: it follows
 
 
+def test_next_sentence():
+    source = torch.tensor([[CLS, 10, 11, SEP, 12, SEP, 0], [CLS, 10, SEP, 13, SEP, 0, 0]])
+    examples = Examples(source, torch.tensor([6, 5]), torch.tensor([1, 0]))
+    batch = task("next sentence").lay_out(examples, "label")
+    segments = [[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]]
+    check(batch, [source[:, :6].tolist(), [6, 5], segments], [1, 0], [6, 5])
+
+
 def test_answer():
     batch = task("questions").lay_out(Examples(SOURCE, LENGTHS, torch.tensor([[1, 2], [0, 0]])), "answer")
     check(batch, [[[5, 6, 7], [8, 9, 0]], [3, 2]], [[1, 2], [0, 0]], [3, 2])

@@ -69,7 +69,7 @@ def test_who_meets_what():
     assert task("copy").suits("t5") == "lm" and task("copy").suits("bert") is None
     assert task("parity").suits("lstm") == "classifier"
     assert task("entities").heads("bert") == ["tagger", "crf"]
-    assert task("masked words").families == ["bert", "roformer"]
+    assert task("masked words").families == task("next sentence").families == ["bert", "roformer"]
     assert task("questions").suits("roformer") == "qa" and task("nested names").suits("gru") == "pointer"
     assert task("characters").suits("transformer") is None and task("characters").suits("gpt") == "lm"
 

@@ -17,6 +17,8 @@ def problems(which: Task, examples) -> set[tuple[int, ...]]:
     """What identifies each problem, without padding."""
     if which.name == "masked words":
         rows = [row[: row.index(SEP)] for row in original(examples).tolist()]
+    elif which.name == "next sentence":
+        rows = [row[: row.index(SEP)] for row in examples.source.tolist()]
     elif which.name == "characters":
         rows = examples.target.tolist()
     else:
