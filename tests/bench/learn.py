@@ -18,6 +18,7 @@ from pathlib import Path
 import torch
 
 from core.allocator import keep_freed_memory
+from core.moments import head_history
 from core.recipes import RECIPES, Recipe, recipe
 from core.run import Run, key_of
 from core.training import Diverged
@@ -26,6 +27,7 @@ from tests.bench.learn_table import Row, in_print, page, summary
 EVERY, CHEAP, SURE = 5, 64, 512  # look every so many steps, at few problems; then make sure with many
 PROMISING = 0.9  # of the goal, in training, from which on it is worth looking
 SEEDS = 5
+ALIGNED = 64  # problems on which heads are compared with the ideal alignment
 LENGTHS = {"parity": (20, 40, 100)}  # asked at these lengths too: the longest in training, and far beyond
 KEPT, PAGE = Path("docs/learning.json"), Path("docs/learning.md")
 
@@ -39,6 +41,7 @@ class Learnt:
     final: float  # held-out accuracy at the end
     solved: bool  # at the end too
     by_length: dict[int, float] = field(default_factory=dict)  # accuracy at the end
+    agreement: float | None = None  # of the best cross-attention head with the task's own alignment, at the end
 
 
 def learn(chosen: Recipe, seed: int) -> Learnt:
@@ -58,7 +61,17 @@ def learn(chosen: Recipe, seed: int) -> Learnt:
     spent += time.process_time() - start
     final = run.evaluate(SURE).accuracy
     by_length = {n: last_answers(run, n) for n in LENGTHS.get(chosen.task.name, ())}
-    return Learnt(solved_at, spent if solved_after is None else solved_after, final, final >= chosen.goal, by_length)
+    seconds = spent if solved_after is None else solved_after
+    return Learnt(solved_at, seconds, final, final >= chosen.goal, by_length, best_agreement(run))
+
+
+def best_agreement(run: Run) -> float | None:
+    """How much of its weight the best head gives to the right source tokens; None where nobody looks across, or where."""
+    if run.trainer.form != "pairs":
+        return None
+    history = head_history(run, ALIGNED, run.snapshots.kept[-1:])
+    found = [roles["agreement"][-1].max() for roles in history.values() if "agreement" in roles]
+    return float(max(found)) if found else None
 
 
 @torch.no_grad()

@@ -50,6 +50,11 @@ LONGER = """## Longer than in training
 The longest problems in training have 20 bits. Share of right answers after the last bit: median, and range over the
 seeds.
 """
+ALIGNED = """## Who looks at the right tokens
+
+The weight the best cross-attention head gives to the source tokens that the task itself says matter, at the end of
+training, on the longest held-out problems: median, and range over the seeds.
+"""
 MEANT_TO_FAIL = """## Meant to fail
 
 Accuracy on held-out problems at the end, and the reason.
@@ -60,7 +65,7 @@ Row = dict[str, str]  # what the page says of a recipe
 
 
 def summary(runs: list[Learnt]) -> Row:
-    """solved, steps, seconds; worst and accuracy at the end; and the accuracy at each length that was tried."""
+    """solved, steps, seconds; worst and accuracy at the end; agreement; and the accuracy at each length tried."""
     found = {
         "solved": f"{sum(run.solved for run in runs)}/{len(runs)}",
         "steps": spread([run.step for run in runs if run.step is not None], ".0f"),
@@ -68,6 +73,9 @@ def summary(runs: list[Learnt]) -> Row:
         "worst": f"{min(run.final for run in runs):.1%}",
         "accuracy": spread([run.final for run in runs], ".0%"),
     }
+    agreements = [run.agreement for run in runs if run.agreement is not None]
+    if agreements:
+        found["agreement"] = spread(agreements, ".2f")
     return found | {f"length {n}": spread([run.by_length[n] for run in runs], ".1%") for n in runs[0].by_length}
 
 
@@ -86,7 +94,7 @@ def in_print(name: str, row: Row) -> str:
 
 def page(rows: dict[str, tuple[Recipe, Row | None]]) -> str:
     """rows: name → its recipe and what was measured, None where that is still to be done"""
-    learnt, failing, lengths = [], [], []
+    learnt, failing, lengths, aligned = [], [], [], []
     for name, (chosen, row) in rows.items():
         if chosen.why is None:
             learnt.append([name, *_learnt(name, chosen, row, rows)])
@@ -95,10 +103,14 @@ def page(rows: dict[str, tuple[Recipe, Row | None]]) -> str:
         asked = {title: cell for title, cell in (row or {}).items() if title.startswith("length ")}
         if asked and chosen.why is None:
             lengths.append({"recipe": name, **asked})
+        if row and "agreement" in row and chosen.why is None:
+            aligned.append([name, row["agreement"]])
     titles = ["recipe", "solved", "steps", "seconds", "worst at the end", "first measured", "source"]
     parts = [INTRODUCTION, _table(titles, learnt)]
     if lengths:
         parts += [LONGER, _table(list(lengths[0]), [list(row.values()) for row in lengths])]
+    if aligned:
+        parts += [ALIGNED, _table(["recipe", "agreement"], aligned)]
     parts += [MEANT_TO_FAIL, _table(["recipe", "accuracy", "why"], failing)]
     return "\n".join(parts)
 

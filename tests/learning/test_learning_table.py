@@ -57,6 +57,18 @@ def test_the_last_of_many_answers_counts():
     assert learn.last_answers(run, 7) == 0.0
 
 
+def test_agreement_is_that_of_the_best_head(monkeypatch):
+    maps = {
+        "decoder.blocks.0.cross.weights": {"agreement": torch.tensor([[0.2, 0.7]])},
+        "decoder.blocks.1.cross.weights": {"agreement": torch.tensor([[0.9, 0.1]])},
+        "encoder.blocks.0.attn.weights": {"own": torch.tensor([[1.0, 1.0]])},
+    }
+    monkeypatch.setattr(learn, "head_history", lambda run, n, snapshots: maps)
+    copies = make_recipe("transformer", "copy", model={"d_model": 8, "n_heads": 2})
+    assert learn.best_agreement(Run(copies)) == pytest.approx(0.9)
+    assert learn.best_agreement(Run(tiny())) is None
+
+
 def test_a_run_is_solved_when_it_meets_its_goal():
     assert learn.learn(tiny(goal=0.0), seed=0).solved
     assert not learn.learn(tiny(goal=1.0), seed=0).solved
@@ -73,8 +85,8 @@ def test_names_by_their_beginning():
 def test_the_page_says_what_was_measured():
     runs = summary(
         [
-            Learnt(30, 0.5, 1.0, True, {40: 0.9}),
-            Learnt(40, 0.7, 0.995, True, {40: 0.8}),
+            Learnt(30, 0.5, 1.0, True, {40: 0.9}, 0.97),
+            Learnt(40, 0.7, 0.995, True, {40: 0.8}, 0.91),
             Learnt(None, 2.0, 0.6, False, {40: 0.5}),
         ]
     )
@@ -89,6 +101,7 @@ def test_the_page_says_what_was_measured():
     assert "| x/y | 2/3 (goal 90%) | 35 (30–40) | 0.7 | 60.0% |  |  |" in lines
     assert "| z | not measured |  |  |  |  |  |" in lines
     assert f"| rnn/parity/source | 50% | {bad.why.en} |" in lines
+    assert "| recipe | agreement |" in lines and "| rnn/parity | 0.94 (0.91–0.97) |" in lines
     assert "| recipe | length 40 |" in lines and "| rnn/parity | 80.0% (50.0%–90.0%) |" in lines
 
 
