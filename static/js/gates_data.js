@@ -2,7 +2,7 @@
 
 import { askArrays } from "./api.js";
 import { set, show, shown, state } from "./store.js";
-import { shortened } from "./token_labels.js";
+import { quoted, shortened } from "./token_labels.js";
 import { has, inLanguage, say } from "./words.js";
 
 const ORDER = ["forget", "reset", "input", "update", "candidate", "output", "cell", "hidden"]; // as the equations go
@@ -78,7 +78,7 @@ export function correlations(name, signal, moment) {
 
 export function signalName(name) {
   const key = `gates.signal.${name}`;
-  return has(key) ? say(key) : say("gates.signal.token", { token: name.slice("token ".length) });
+  return has(key) ? say(key) : say("gates.signal.token", { token: quoted(name.slice("token ".length)) });
 }
 
 // only as much as tells it from the run's other layers

@@ -3,6 +3,7 @@
 import { make } from "./dom.js";
 import { about, point, time, tokens, unit, values, working } from "./gates_data.js";
 import { set, state } from "./store.js";
+import { isolated } from "./token_labels.js";
 import { say } from "./words.js";
 
 const FEWEST = 3, MOST = 7; // decimals of what goes in; what comes out has FEWEST
@@ -20,7 +21,7 @@ export class Equations {
   }
 
   draw() {
-    this.head.textContent = say("gates.equations", { token: tokens()[time()], time: time(), unit: unit() });
+    this.head.textContent = say("gates.equations", { token: isolated(tokens()[time()]), time: time(), unit: unit() });
     const lines = LINES[about().kind](cellAt()), key = `${about().kind} ${about().activation} ${about().backwards}`;
     if (this.key !== key) this.write(lines, about().backwards);
     this.key = key;

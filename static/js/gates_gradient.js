@@ -9,13 +9,14 @@ import { typeSize } from "./lines.js";
 import { plot, plotKeep } from "./plot.js";
 import { sentences } from "./sentences.js";
 import { set, shown, state } from "./store.js";
+import { isolated } from "./token_labels.js";
 import { inLanguage, say } from "./words.js";
 
 const OF = ["input", "long", "untrained"];
 const LOOKS = { rnn: ["orange", "circle"], gru: ["blue", "square"], lstm: ["ink", "diamond"], seq2seq: ["ink", "circle"] };
 const COLOURS = { orange: () => colour.css(colour.scale("signed")[255]), blue: () => colour.css(colour.scale("signed")[0]), ink: () => colour.token("--iv-ink") };
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash"], NAME = 19; // px of a name's line
-const MOST_ANSWERS = 100, NARROW = 480; // px
+const MOST_ANSWERS = 100, NARROW = 480, LETTERS = 8; // px; of a token below its place
 
 export class Gradient {
   constructor(parent) {
@@ -109,8 +110,8 @@ export class Gradient {
     return {
       margin: { l: 92 }, annotations: names ?? [], showlegend: !names,
       xaxis: {
-        tickvals: ticks, ticktext: ticks.map((t) => (own ? escaped(tokens()[t]) : String(t))), zeroline: false, range: [-0.5, length - 0.5],
-        title: { text: say(own ? "gates.tokens_read" : "gates.position_read") },
+        tickvals: ticks, ticktext: ticks.map((t) => (own ? escaped(isolated(tokens()[t], LETTERS)) : String(t))), zeroline: false, range: [-0.5, length - 0.5], automargin: true,
+        title: { text: say(own ? "gates.tokens_read" : "gates.position_read"), standoff: 8 },
       },
       yaxis: { type: "log", exponentformat: "power", showexponent: "all", dtick: Math.ceil((range[1] - range[0]) / 9), title: { text: say("gates.gradient_axis") }, range },
       shapes: own ? [{ type: "rect", x0: time() - 0.5, x1: time() + 0.5, y0: 0, y1: 1, yref: "paper", fillcolor: accent, opacity: 0.1, line: { width: 0 } }] : [],

@@ -9,6 +9,7 @@ import { Tensor } from "./payload.js";
 import { Score } from "./gates_score.js";
 import { sentences } from "./sentences.js";
 import { set, shown, state } from "./store.js";
+import { isolated } from "./token_labels.js";
 import { say } from "./words.js";
 
 const THROUGH = ["time", "training"];
@@ -94,7 +95,7 @@ export class OneUnit {
   }
 
   describe(name, t, moment) {
-    const place = say("gates.tip", { unit: unit(), token: tokens()[t], time: t, what: pointName(name), value: values(name).value(moment, t, unit()) });
+    const place = say("gates.tip", { unit: unit(), token: isolated(tokens()[t]), time: t, what: pointName(name), value: values(name).value(moment, t, unit()) });
     return state.through === "training" ? `${place} · ${say("step", { step: shown.look.steps[moment] })}` : place;
   }
 

@@ -9,6 +9,7 @@ import { Heatmap } from "./heatmap.js";
 import { Tensor } from "./payload.js";
 import { sentences } from "./sentences.js";
 import { set, shown, state } from "./store.js";
+import { isolated } from "./token_labels.js";
 import { say } from "./words.js";
 
 const CLEAR = 0.9; // |r| from which a unit is said to follow a signal
@@ -113,7 +114,7 @@ export class Units {
 
   describe(row, column) {
     const u = this.order[row];
-    return say("gates.tip", { unit: u, token: tokens()[column], time: column, what: pointName(point()), value: values(point()).value(state.moment, column, u) });
+    return say("gates.tip", { unit: u, token: isolated(tokens()[column]), time: column, what: pointName(point()), value: values(point()).value(state.moment, column, u) });
   }
 }
 

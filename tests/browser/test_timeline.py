@@ -5,6 +5,7 @@ import math
 import pytest
 from playwright.sync_api import Page, expect
 
+from app import shipped
 from app.i18n import WORDS
 from tests.browser.driving import open_app, shown
 
@@ -106,6 +107,40 @@ def test_its_lines_are_named_and_the_names_do_not_meet(new_page, size, locale):
             for b in boxes[:i]:
                 apart = a["x"] + a["width"] <= b["x"] + 1 or b["x"] + b["width"] <= a["x"] + 1
                 assert apart or abs(a["y"] - b["y"]) >= 12, (a, b)
+
+
+WORDS_AND_CURVES = """async (names) => {
+    const { getStory } = await import('/ours/js/api.js'), { show } = await import('/ours/js/store.js'), found = {};
+    const box = (e) => { const { left, right, top, bottom } = e.getBoundingClientRect(); return { left, right, top, bottom }; };
+    for (const name of names) {
+        const story = await getStory(name), svg = document.querySelector('svg.timeline');
+        show({ story });
+        found[name] = {
+            words: [...svg.querySelectorAll('.moment text')].map((e) => ({ text: e.textContent, ...box(e) })),
+            lines: [...svg.querySelectorAll('.moment')].map((e) => ({ words: e.querySelector('text')?.textContent, ...box(e.querySelector('line')) })),
+            curves: Math.min(...[...svg.querySelectorAll('path.loss, path.accuracy, .held-out, .playhead circle')].map((e) => box(e).top)),
+            top: box(svg).top, own: story.moments.filter(({ head }) => head === null).length,
+        };
+    }
+    return found;
+}"""
+
+
+@pytest.mark.parametrize(("size", "locale"), [((1440, 900), "en-US"), ((1920, 1080), "zh-CN")])
+def test_the_words_of_moments_stand_above_the_curves_and_clear_of_one_another(new_page, size, locale):
+    page = open_app(new_page, size, locale=locale)
+    for name, found in page.evaluate(WORDS_AND_CURVES, shipped.names()).items():
+        words = found["words"]
+        assert len(words) >= min(2, found["own"]), f"{name}: the run's own moments have words"
+        for word in words:
+            high = word["bottom"] - word["top"]
+            assert word["bottom"] - 0.25 * high <= found["curves"] and word["top"] >= found["top"] - 0.2 * high, (
+                name,
+                word,
+            )
+            for line in found["lines"]:
+                through = line["left"] > word["left"] and line["right"] < word["right"]
+                assert not (through and line["top"] < word["bottom"] - 4), (name, word["text"], line["words"])
 
 
 def test_a_run_that_goes_on_training_does_not_stop_the_player(new_page):
