@@ -41,7 +41,14 @@ NAMES: dict[str, tuple[str, str]] = {
     "engine": ("engine", "计算方式"),
     "cell": ("cell", "循环单元"),
     "head": ("output head", "输出头"),
+    "pooler": ("pooler", "池化层"),
+    "next_sentence": ("next sentence", "下一句判断"),
+    "head_activation": ("head activation", "输出头激活"),
+    "position_offset": ("position offset", "位置偏移"),
+    "classifier_bias": ("classifier bias", "分类器偏置"),
+    "scale_output": ("scaled output", "输出缩放"),
     # tasks
+    "text": ("text", "文本"),
     "min_len": ("shortest", "最短"),
     "n_symbols": ("symbols", "符号种类"),
     "unique": ("no repeats", "不重复"),
@@ -95,4 +102,5 @@ NAMES: dict[str, tuple[str, str]] = {
 
 
 def title_of(name: str) -> Text:
-    return Text(*NAMES[name])
+    """An option nobody has named yet is called by its identifier."""
+    return Text(*NAMES.get(name, (name, name)))

@@ -91,6 +91,11 @@ function inputFor(option, value, called, attributes) {
     select.value = value;
     return select;
   }
+  if (kind === "bool" && optional) {
+    const select = make("select", attributes, ...["", "true", "false"].map((text) => make("option", { value: text }, say({ "": "automatic", true: "on", false: "off" }[text]))));
+    select.value = String(value ?? "");
+    return select;
+  }
   if (kind === "bool") {
     const box = make("input", { ...attributes, type: "checkbox", role: "switch" });
     box.checked = value;
@@ -105,13 +110,14 @@ function inputFor(option, value, called, attributes) {
 }
 
 function read({ kind, optional }, input) {
+  if (kind === "bool" && optional) return input.value === "" ? null : input.value === "true";
   if (kind === "bool") return input.checked;
   if (kind === "choice") return input.value;
   if (input.value === "") return optional && !input.validity.badInput ? null : ""; // letters in a number read as nothing too
   return Number(input.value);
 }
 
-function write({ kind }, input, value) {
-  if (kind === "bool") input.checked = value;
+function write({ kind, optional }, input, value) {
+  if (kind === "bool" && !optional) input.checked = value;
   else input.value = value ?? "";
 }
