@@ -39,10 +39,11 @@ def reply(run: Run, problem: Problem, step: int, masks: list[int] | None = None)
 
 def classes(run: Run, model: nn.Module, problem: Problem) -> Told:
     """The shares of all classes, and what they are after every beginning of the input."""
-    ids, time = problem.batch.inputs[0], len(problem.source)
+    (ids, _, *others), time = problem.batch.inputs, len(problem.source)  # others: which sentence each token is of
     shown = torch.linspace(1, time, min(time, PREFIXES)).round().long()  # lengths of the beginnings
     valid = torch.arange(time) < shown[:, None]
-    shares = model(ids.expand(len(shown), -1) * valid, shown).logits.softmax(-1)  # (beginning, class)
+    ids, *others = (row.expand(len(shown), -1) * valid for row in (ids, *others))
+    shares = model(ids, shown, *others).logits.softmax(-1)  # (beginning, class)
     header = {
         "labels": [both(name) for name in run.task.label_names],
         "lengths": shown.tolist(),

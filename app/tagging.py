@@ -18,6 +18,7 @@ from core.layers.crf import Crf
 from core.layers.heads import IGNORE, CrfHead
 from core.options import Text
 from core.run import Run
+from core.tasks import Task
 
 Told = tuple[dict[str, Any], dict[str, np.ndarray]]
 BEGIN, END = Text("start", "开头"), Text("end", "结尾")
@@ -38,7 +39,7 @@ def tags(run: Run, model: nn.Module, problem: Problem) -> Told:
     if isinstance(model.head, CrfHead):
         crf = model.head.crf
         (header["path"],) = model.head.predict(emissions)
-        possible = legal([name.en for name in names])
+        possible = legal(run.task)
         header["crf"] = {
             "rows": [*header["labels"], both(BEGIN)],
             "columns": [*header["labels"], both(END)],
@@ -59,12 +60,10 @@ def right_tags(problem: Problem) -> list[int] | None:
     return target.tolist() if problem.known and bool((target != IGNORE).all()) else None
 
 
-def legal(names: list[str]) -> Tensor:
-    """(from, to): may one tag follow another? I-X continues only B-X or I-X. Last row: at the start; column: the end."""
-    inside = [name[1:] if name.startswith("I-") else None for name in names]
-    began = [name[1:] if name[:2] in ("B-", "I-") else None for name in names] + [None]
-    table = [[kind is None or kind == before for kind in [*inside, None]] for before in began]
-    return torch.tensor(table)
+def legal(task: Task) -> Tensor:
+    """(from, to): may one tag follow another in a right answer? Last row: at the start; last column: the end."""
+    tags = range(len(task.label_names))
+    return torch.tensor([[task.may_follow(before, tag) for tag in tags] + [True] for before in (*tags, None)])
 
 
 def moves(path: list[int]) -> list[tuple[int, int]]:

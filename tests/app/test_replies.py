@@ -120,6 +120,19 @@ def test_a_classifier_is_asked_after_every_token():
     assert header["right"] == 1 == arrays["shares"][-1].argmax()
 
 
+def test_a_classifier_of_two_sentences_knows_which_is_which():
+    run = Run(make_recipe("bert", "next sentence", model={"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16}), 0)
+    run.model.eval()
+    problem = held_out(run, 0)
+    header, arrays = payload.unpack(replies.reply(run, problem, 0))
+    ids, _, segments = problem.batch.inputs
+    assert segments.any()
+    for t, length in enumerate(header["lengths"]):
+        with torch.no_grad():
+            shares = run.model(ids[:, :length], None, segments[:, :length]).logits[0].softmax(-1)
+        np.testing.assert_allclose(arrays["shares"][t], shares, atol=1e-5)
+
+
 def test_any_word_can_be_masked():
     run, problem, header, _ = told("masked-bert", "the [MASK] gave Mary an umbrella on Thursday.", [4, 8, 0, 99])
     assert [hole["place"] for hole in header["holes"]] == [2, 4, 8]  # the typed one stays; [CLS] cannot be masked
