@@ -15,7 +15,7 @@ from torch import Tensor
 
 from app import attention_maps, payload
 from app.attention_maps import MAPS
-from app.problem import Problem, typed
+from app.problem import Problem
 from core import InputError
 from core.checkpoint import Checkpoint
 from core.likeness import ALIKE, COUNTS, FEWEST_TOKENS, likeness, profile
@@ -30,13 +30,13 @@ AROUND = ("[CLS]", "[SEP]")
 
 @dataclass
 class Seen:
-    """All heads of a run that read the input: their points, and name → (layer, head)."""
+    """All heads of a run that read the input: their points, and name → (layer, head). Holds nothing of the model."""
 
-    run: Run | Checkpoint
     problem: Problem
     points: list[str]
     profile: dict[str, Tensor]
     outside: Tensor  # (layer, head): the share of weight on tokens that are left out
+    left_out: list[str]  # those tokens, each once
 
     def one(self, layer: int, head: int) -> dict[str, Tensor]:
         return {name: values[layer, head] for name, values in self.profile.items()}
@@ -74,7 +74,8 @@ def look_over(run: Run | Checkpoint, problem: Problem, step: int) -> Seen:
             "This model has no attention among the tokens of its input.", "此模型的输入词元之间没有注意力。"
         )
     stacked = {name: torch.stack([one[name] for one in found]) for name in found[0]}
-    return Seen(run, problem, points, stacked, torch.stack(rest))
+    names = dict.fromkeys(name for name, out in zip(problem.source, outside.tolist(), strict=True) if out)
+    return Seen(problem, points, stacked, torch.stack(rest), list(names))
 
 
 @torch.no_grad()
@@ -84,7 +85,9 @@ def _run(run: Run | Checkpoint, problem: Problem, step: int, visit: Visit) -> No
             model(*problem.batch.inputs)
 
 
-def find(run: Run, problem: Problem, step: int, point: str, head: int, other: Run | Checkpoint) -> bytes:
+def find(
+    run: Run | Checkpoint, problem: Problem, step: int, point: str, head: int, other: Run | Checkpoint, there: Seen
+) -> bytes:
     """The head in focus and the five of the other run that are most like it, with their maps."""
     if not READS.fullmatch(f"{point}.weights"):
         raise InputError(
@@ -96,26 +99,25 @@ def find(run: Run, problem: Problem, step: int, point: str, head: int, other: Ru
         raise InputError("The model has no such head.", "模型没有这个注意力头。")
     layer = here.points.index(point)
     last = other.snapshots[-1].step
-    there = look_over(other, typed(other, problem.text), last)
     alike = likeness(here.one(layer, head), there.profile)  # (layer, head)
     order = alike.flatten().topk(min(BEST, alike.numel())).indices
     best = [divmod(int(i), alike.shape[1]) for i in order]
     header = {
-        "of": _told(here, layer, head) | {"tokens": problem.source, "left_out": _names(here)},
+        "of": _told(here, layer, head) | {"tokens": problem.source, "left_out": here.left_out},
         "best": [_told(there, *place) | {"likeness": float(alike[place])} for place in best],
         "tokens": there.problem.source,
-        "left_out": _names(there),
+        "left_out": there.left_out,
         "step": last,
         "heads": alike.numel(),
         "median": float(alike.median()),
         "alike": ALIKE,
         "measures": [name for name in COUNTS if name in here.profile and name in there.profile],
     }
-    own, found = maps_of(here, [(layer, head)], step), maps_of(there, best, last)
+    own, found = maps_of(run, here, [(layer, head)], step), maps_of(other, there, best, last)
     return payload.pack(header | {"pooled": [own[1], found[1]]}, {"of.weights": own[0], "best.weights": found[0]})
 
 
-def maps_of(seen: Seen, places: list[tuple[int, int]], step: int) -> tuple[np.ndarray, int]:
+def maps_of(run: Run | Checkpoint, seen: Seen, places: list[tuple[int, int]], step: int) -> tuple[np.ndarray, int]:
     """(place, query, key) of these heads, pooled where they are large, and by how much."""
     kept: dict[tuple[int, int], Tensor] = {}
     side = attention_maps.tile_side((len(places), len(seen.problem.source), len(seen.problem.source)))
@@ -125,7 +127,7 @@ def maps_of(seen: Seen, places: list[tuple[int, int]], step: int) -> tuple[np.nd
             if name == f"{seen.points[layer]}.weights":
                 kept[layer, head] = attention_maps.pool(value[0, head][None], side)[0].clone()
 
-    _run(seen.run, seen.problem, step, visit)
+    _run(run, seen.problem, step, visit)
     return torch.stack([kept[place] for place in places]).numpy(), side
 
 
@@ -138,9 +140,3 @@ def _told(seen: Seen, layer: int, head: int) -> dict[str, Any]:
         "profile": {name: float(value) for name, value in seen.one(layer, head).items()},
         "outside": float(seen.outside[layer, head]),
     }
-
-
-def _names(seen: Seen) -> list[str]:
-    """The tokens that were left out, each once."""
-    outside = left_out(seen.run, seen.problem.ids).tolist()
-    return list(dict.fromkeys(name for name, out in zip(seen.problem.source, outside, strict=True) if out))

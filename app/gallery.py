@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, wraps
 from typing import Any
 
-from app import shipped
+from app import checkpoints, shipped
 from app.controls import both
 from app.i18n import WORDS
 from app.jobs import is_key, office
@@ -67,6 +67,8 @@ def _opened(name: str) -> Opened:
 
 def open_run(name: str) -> Opened:
     """A run by the name it is offered under, or by its key."""
+    if checkpoints.is_name(name):
+        return checkpoints.opened(name)
     if is_key(name):
         return _trained(name, state_of(name))
     found = offers().get(name)
@@ -100,6 +102,8 @@ def _trained(key: str, index: int) -> Opened:
 
 def state_of(name: str) -> Hashable:
     """What must be the same for anything kept about a run to hold still."""
+    if checkpoints.is_name(name):
+        return checkpoints.state_of(name)
     if not is_key(name):
         one = _others.get(name)
         return None if one is None else id(one.opened)
@@ -138,11 +142,13 @@ def listing() -> list[dict[str, Any]]:
                 "title": both(one.title),
             }
         )
-    return listed
+    return listed + checkpoints.listing()
 
 
 def story(name: str) -> dict[str, Any]:
     """A run's training: its curves, its moments, what it is made of."""
+    if checkpoints.is_name(name):
+        return checkpoints.story(name)
     opened = open_run(name)
     run = opened.run
     one = _trained_offer(opened) if is_key(name) else offers()[name]

@@ -18,6 +18,9 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
 
+from app.checkpoint_places import default_root
+from app.checkpoint_shelf import GIGABYTE
+from app.checkpoints import set_up
 from app.i18n import translations
 from app.jobs import Settings, default_folder, office, open_hours
 from app.page import build_page
@@ -68,7 +71,10 @@ def main() -> None:
     parser.add_argument("--store", type=Path, default=default_folder(), help="the folder of trained runs")
     parser.add_argument("--workers", type=int, help="processes that train (two, or as many as the cluster has)")
     parser.add_argument("--ray", metavar="ADDRESS", help='train on a Ray cluster: "auto", or host:port of its head')
+    parser.add_argument("--checkpoints", type=Path, default=default_root(), help="the folder of pretrained models")
+    parser.add_argument("--checkpoint-memory", type=float, default=2.0, metavar="GB", help="memory set aside for them")
     options = parser.parse_args()
+    set_up(options.checkpoints, round(options.checkpoint_memory * GIGABYTE))
     try:
         office.open(Settings(options.store, options.workers, options.ray))
     except ConfigError as error:

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from app import bridge, gallery
+from app.problem import typed
 from app.routes.attention import Head
 from app.routes.looks import AT_ONCE, problem_of
 
@@ -18,9 +19,18 @@ class Search(Head):
     where: str = Field(max_length=200)
 
 
+@gallery.kept(16)
+def overview(name: str, text: str) -> bridge.Seen:
+    """All heads of a run at the end of its training, reading a text."""
+    run = gallery.open_run(name).run
+    return bridge.look_over(run, typed(run, text), run.snapshots[-1].step)
+
+
 @router.post("/like")
 def like(asked: Search) -> Response:
     run, other = (gallery.open_run(name).run for name in (asked.run, asked.where))
+    problem = problem_of(asked)
     with AT_ONCE:
-        data = bridge.find(run, problem_of(asked), asked.step, asked.point, asked.head, other)
+        there = overview(asked.where, problem.text)
+        data = bridge.find(run, problem, asked.step, asked.point, asked.head, other, there)
     return Response(data, media_type="application/octet-stream")

@@ -41,7 +41,7 @@ class Point(Drawing):
     """A tap, and perhaps the run and the input that are being looked at."""
 
     point: str = Field(max_length=120)
-    run: str | None = Field(None, max_length=80)
+    run: str | None = Field(None, max_length=200)
     text: str | None = Field(None, max_length=20_000)
     held_out: int | None = Field(None, ge=0)
 
@@ -60,7 +60,7 @@ def beginning() -> dict[str, Any]:
     return build.offered()
 
 
-@router.get("/of/{run}")
+@router.get("/of/{run:path}")
 def of_run(run: str) -> dict[str, Any]:
     """The configuration of a run, to begin with."""
     config = gallery.open_run(run).run.model.config

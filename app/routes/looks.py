@@ -25,7 +25,7 @@ REFUSED = "x-refused"
 class Question(BaseModel):
     """Which run looks at which input: a typed text, or a held-out problem by its number."""
 
-    run: str = Field(max_length=80)
+    run: str = Field(max_length=200)
     text: str | None = Field(None, max_length=20_000)
     held_out: int | None = Field(None, ge=0, lt=HELD_OUT_SHOWN)
 
@@ -54,7 +54,7 @@ def runs() -> list[dict[str, Any]]:
     return gallery.listing()
 
 
-@router.get("/runs/{name}")
+@router.get("/runs/{name:path}")  # checkpoints are called org/name
 def run(name: str) -> dict[str, Any]:
     return gallery.story(name)
 

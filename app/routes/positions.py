@@ -40,7 +40,7 @@ class T5(BaseModel):
 
 
 class Trained(BaseModel):
-    run: str = Field(max_length=80)
+    run: str = Field(max_length=200)
 
 
 class Nowhere(BaseModel):

@@ -78,7 +78,7 @@ export class Arithmetic {
     this.wait(false);
     this.figure.element.classList.remove("stale");
     for (const part of [this.card, this.heading, this.bars, this.figure.keep]) part.hidden = false;
-    this.where.textContent = say("arithmetic_title", { head: headTitle(), step: at });
+    this.where.textContent = shown.story.checkpoint ? headTitle() : say("arithmetic_title", { head: headTitle(), step: at });
     const { rows, columns } = axes(), { kind, dot, scale, terms, bias, kept, score, exp, sum_exp: sum, weight } = answer;
     const names = { query: `${isolated(rows[query], NAMED)} (${query})`, key: `${isolated(columns[key], NAMED)} (${key})` };
     const lines = [["query", say("query"), names.query], ["key", say("key"), names.key], ["dot", say(`sum.${kind}`), dot]];

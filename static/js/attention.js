@@ -2,6 +2,7 @@
 
 import { Arithmetic } from "./arithmetic.js";
 import { BertViz } from "./bertviz.js";
+import { mountBridge } from "./bridge.js";
 import { firstCell, heads, isBertViz, ready } from "./current.js";
 import { chips, make } from "./dom.js";
 import { Grid } from "./grid.js";
@@ -55,6 +56,7 @@ export function mountAttention(parent) {
     arithmetic.draw();
   });
   linkSidebar(one);
+  mountBridge(parent);
 }
 
 // A run without attention: where its own insides are, and which runs have attention.

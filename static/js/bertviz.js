@@ -2,7 +2,7 @@
 
 import { askArrays, askText } from "./api.js";
 import { dark, token } from "./colour.js";
-import { about, axes, heads, isBertViz, pointOf, question, step, weights } from "./current.js";
+import { about, axes, heads, isBertViz, momentWords, pointOf, question, step, weights } from "./current.js";
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { Latest } from "./latest.js";
@@ -80,7 +80,7 @@ export class BertViz {
       this.post({ ...shared, attention: [one], default_filter: "0", layer: state.layer, heads: null, include_layers: layers,
         include_heads: Array.from({ length: count }, (_, i) => i), total_heads: count });
     }
-    const words = { step: step(), layer: state.layer, heads: say(count === 1 ? "one_head_each" : "heads_each", { n: count }),
+    const words = { moment: momentWords(), layer: state.layer, heads: say(count === 1 ? "one_head_each" : "heads_each", { n: count }),
       which: say(layers.length === 1 ? "layers_one" : layers.length === all ? "layers_all" : "layers_some", { first: layers[0], last: layers.at(-1), layers: all }) };
     const said = [say(`bertviz_caption.${state.focus}`, words)];
     if (vectors && Math.abs(vectors.scale * Math.sqrt(vectors.arrays.keys.shape.at(-1)) - 1) > 1e-6) said.push(say("bertviz_scale"));

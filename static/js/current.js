@@ -10,6 +10,7 @@ export const heads = () => shown.look.heads.find(({ name }) => name === state.gr
 export const ready = () => Boolean(shown.look && state.group && heads());
 export const weights = () => shown.look.arrays[`${state.group}.weights`];
 export const headName = () => `${state.layer}.${state.head}`;
+export const momentWords = () => (shown.story.checkpoint ? say("checkpoint.pill") : say("at_step", { step: step() }));
 export const step = () => shown.look.steps[state.moment];
 export const pointOf = (layer) => heads().points[layer].replace(/\.weights$/, "");
 // A recurrent decoder has one alignment and no heads.
@@ -26,7 +27,7 @@ export function axes() {
 // What a kept picture is of.
 export function about() {
   const run = shown.runs.find(({ name }) => name === state.run);
-  return [run ? inLanguage(run.title) : state.run, say(`group.${state.group}`), say("at_step", { step: step() }), shortened(shown.look.text, 60)].join(" · ");
+  return [run ? inLanguage(run.title) : state.run, say(`group.${state.group}`), momentWords(), shortened(shown.look.text, 60)].join(" · ");
 }
 
 export const question = () => ({ run: state.run, text: state.text, held_out: state.text === null ? state.heldOut : null, step: step() });

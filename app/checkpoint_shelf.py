@@ -1,0 +1,157 @@
+"""Loaded checkpoints: one copy each for all sessions, within a budget of memory, read in the background.
+
+Whoever asks for one while it is being read waits a while, then is told how far it has come. When a new one needs room,
+those that nobody has used for longest go.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from core import InputError
+from core.checkpoint import Checkpoint
+
+PATIENCE = 60.0  # seconds that a request waits
+GIGABYTE = 1_000_000_000
+
+
+class Stopped(Exception):
+    """Somebody no longer wants it."""
+
+
+@dataclass
+class Reading:
+    """One checkpoint on its way into memory."""
+
+    bytes: int
+    began: float = field(default_factory=time.monotonic)
+    done: float = 0.0  # 0 … 1
+    stop: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
+    problem: InputError | None = None
+
+    def tell(self, share: float) -> None:
+        """Called by whoever reads, again and again."""
+        self.done = share
+        if self.stop.is_set():
+            raise Stopped
+
+
+Read = Callable[[Reading], Checkpoint]
+
+
+@dataclass
+class Shelf:
+    budget: int = 2 * GIGABYTE
+    rate: float | None = None  # bytes a second, as measured when the last one was read
+    ready: OrderedDict[str, tuple[Checkpoint, int]] = field(
+        default_factory=OrderedDict
+    )  # least used first; with bytes
+    reading: dict[str, Reading] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    turn: threading.Lock = field(default_factory=threading.Lock)  # one is read at a time
+
+    def has(self, key: str) -> bool:
+        with self.lock:
+            return key in self.ready
+
+    def used(self) -> int:
+        with self.lock:
+            return sum(size for _, size in self.ready.values())
+
+    def begin(self, key: str, size: int, read: Read) -> None:
+        """Read it in the background, unless it is there or on its way."""
+        with self.lock:
+            if key in self.ready:
+                return
+            self._check_budget(size)
+            self.send_for(key, lambda reading: self._put(key, reading, read), size)
+
+    def send_for(self, key: str, work: Callable[[Reading], None], size: int = 0) -> None:
+        """Do some work for it in the background, once at a time."""
+        with self.lock:
+            if not self._is_moving(key):
+                reading = self.reading[key] = Reading(size)
+                threading.Thread(target=self._safely, args=(reading, work), daemon=True).start()
+
+    def _is_moving(self, key: str) -> bool:
+        return key in self.reading and not self.reading[key].ended.is_set()
+
+    def _check_budget(self, size: int) -> None:
+        if size > self.budget:
+            need, have = (f"{amount / GIGABYTE:.2f}" for amount in (size, self.budget))
+            raise InputError(
+                f"It needs {need} GB of memory; {have} GB are set aside for checkpoints (--checkpoint-memory).",
+                f"需要 {need} GB 内存；为检查点留出的是 {have} GB（--checkpoint-memory）。",
+            )
+
+    def _put(self, key: str, reading: Reading, read: Read) -> None:
+        with self.turn:
+            reading.tell(0.0)
+            self._make_room(reading.bytes)
+            began = time.monotonic()
+            checkpoint = read(reading)
+            self.rate = reading.bytes / max(1e-3, time.monotonic() - began)
+            with self.lock:
+                self.ready[key] = checkpoint, reading.bytes
+
+    def _safely(self, reading: Reading, work: Callable[[Reading], None]) -> None:
+        try:
+            work(reading)
+        except Stopped:
+            reading.problem = InputError("Loading was stopped.", "加载已停止。")
+        except InputError as error:
+            reading.problem = error
+        except MemoryError:
+            reading.problem = InputError("There is not enough memory left for it.", "剩余内存不足。")
+        except Exception:
+            reading.problem = InputError("It could not be loaded.", "无法加载。")
+            raise  # the cause belongs in the server's log
+        finally:
+            reading.ended.set()
+
+    def _make_room(self, size: int) -> None:
+        with self.lock:
+            while self.ready and self.used() + size > self.budget:
+                self.ready.popitem(last=False)
+
+    def get(self, key: str, size: int, read: Read) -> Checkpoint:
+        """The one copy there is; it is read first if it had to make way for another."""
+        while True:
+            self.begin(key, size, read)
+            with self.lock:
+                if key in self.ready:
+                    self.ready.move_to_end(key)
+                    return self.ready[key][0]
+                reading = self.reading[key]
+            if not reading.ended.wait(PATIENCE):
+                raise InputError(
+                    f"It is still being loaded: {reading.done:.0%} so far. Try again in a moment.",
+                    f"仍在加载：已完成 {reading.done:.0%}。请稍后再试。",
+                )
+            if reading.problem is not None:
+                raise reading.problem
+
+    def stop(self, key: str) -> None:
+        with self.lock:
+            if self._is_moving(key):
+                self.reading[key].stop.set()
+
+    def state(self, key: str) -> dict[str, Any]:
+        with self.lock:
+            if key in self.ready:
+                return {"status": "ready", "done": 1.0, "problem": None}
+            reading = self.reading.get(key)
+            if reading is None:
+                return {"status": "away", "done": 0.0, "problem": None}
+            if not reading.ended.is_set():
+                return {"status": "loading", "done": reading.done, "problem": None}
+            if reading.problem is None:  # it was here, and has made way for others
+                return {"status": "away", "done": 0.0, "problem": None}
+            said = {language: reading.problem.text(language) for language in ("en", "zh")}
+            return {"status": "failed", "done": reading.done, "problem": said}
