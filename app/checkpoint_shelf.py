@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core import InputError
-from core.checkpoint import Checkpoint
+from core.pretrained_run import PretrainedRun
 
 PATIENCE = 60.0  # seconds that a request waits
 GIGABYTE = 1_000_000_000
@@ -42,14 +42,14 @@ class Reading:
             raise Stopped
 
 
-Read = Callable[[Reading], Checkpoint]
+Read = Callable[[Reading], PretrainedRun]
 
 
 @dataclass
 class Shelf:
     budget: int = 2 * GIGABYTE
     rate: float | None = None  # bytes a second, as measured when the last one was read
-    ready: OrderedDict[str, tuple[Checkpoint, int]] = field(
+    ready: OrderedDict[str, tuple[PretrainedRun, int]] = field(
         default_factory=OrderedDict
     )  # least used first; with bytes
     reading: dict[str, Reading] = field(default_factory=dict)
@@ -120,7 +120,7 @@ class Shelf:
             while self.ready and self.used() + size > self.budget:
                 self.ready.popitem(last=False)
 
-    def get(self, key: str, size: int, read: Read) -> Checkpoint:
+    def get(self, key: str, size: int, read: Read) -> PretrainedRun:
         """The one copy there is; it is read first if it had to make way for another."""
         while True:
             self.begin(key, size, read)

@@ -15,9 +15,9 @@ from app.i18n import WORDS
 from app.passages import example
 from app.shipped import Opened
 from core import InputError
-from core.checkpoint import Checkpoint
 from core.decoding import writes
 from core.options import Text
+from core.pretrained_run import PretrainedRun
 
 BUDGET = 2_000_000_000  # bytes
 LENGTH = 20  # tokens that are written unless somebody says otherwise
@@ -128,7 +128,7 @@ def asked_for(text: str) -> Place:
 def story(name: str) -> dict[str, Any]:
     """As `gallery.story`, of a model whose training nobody here has seen."""
     place, found = place_of(name), opened(name)
-    run: Checkpoint = found.run
+    run: PretrainedRun = found.run
     config, task, form = run.model.config, run.task, run.task.forms[0]
     shown = ("n_layers", "n_heads", "position")
     words = {"family": config.family, "title": place.title}

@@ -72,7 +72,9 @@ def main() -> None:
     parser.add_argument("--workers", type=int, help="processes that train (two, or as many as the cluster has)")
     parser.add_argument("--ray", metavar="ADDRESS", help='train on a Ray cluster: "auto", or host:port of its head')
     parser.add_argument("--checkpoints", type=Path, default=default_root(), help="the folder of pretrained models")
-    parser.add_argument("--checkpoint-memory", type=float, default=2.0, metavar="GB", help="memory set aside for them")
+    parser.add_argument(
+        "--checkpoint-memory", type=float, default=2.0, metavar="GB", help="memory set aside for them"
+    )
     options = parser.parse_args()
     set_up(options.checkpoints, round(options.checkpoint_memory * GIGABYTE))
     try:

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from app.passages import example
 from core import InputError
-from core.checkpoint import Checkpoint
 from core.decoding import generate
 from core.layers.heads import IGNORE
+from core.pretrained_run import PretrainedRun
 from core.run import Run
 from core.tasks import Task
 from core.tasks.layouts import BOS, EOS, Batch, Examples, prompt
@@ -39,9 +39,9 @@ class Problem:
         return self.batch.inputs[0][0]
 
 
-def typed(run: Run | Checkpoint, text: str) -> Problem:
+def typed(run: Run | PretrainedRun, text: str) -> Problem:
     """A problem in the task's own language; a sentence (`InputError`) if it cannot be read."""
-    if isinstance(run, Checkpoint):
+    if isinstance(run, PretrainedRun):
         return _passage(run, text)
     task, form = run.task, run.task.form(run.model)
     source = task.read(text)
@@ -61,13 +61,13 @@ def typed(run: Run | Checkpoint, text: str) -> Problem:
     return _named(run, text, batch, source, examples, answer is not None)
 
 
-def room(run: Run | Checkpoint) -> int:
+def room(run: Run | PretrainedRun) -> int:
     """Tokens that the model has places for and whose maps can be looked at layer by layer."""
     config = run.model.config
     return min(config.max_len, LONGEST, isqrt(MOST_WEIGHTS // getattr(config, "n_heads", 1)))
 
 
-def check_room(run: Run | Checkpoint, tokens: int) -> None:
+def check_room(run: Run | PretrainedRun, tokens: int) -> None:
     if tokens > room(run):
         raise InputError(
             f"The input has {tokens} tokens, start, end and answer counted; with this run at most {room(run)} can be shown.",
@@ -87,16 +87,16 @@ def _open_stream(rows: Tensor, lengths: Tensor) -> Batch:
     return Batch((rows, lengths), target, lengths)
 
 
-def _passage(run: Checkpoint, text: str) -> Problem:
+def _passage(run: PretrainedRun, text: str) -> Problem:
     source = run.task.read(text)
     check_room(run, len(source))
     named = _named(run, text, run.lay_out(text), source, None, False)
     return replace(named, open_end=run.task.forms == ("stream",))
 
 
-def held_out(run: Run | Checkpoint, index: int, seed: int = 0) -> Problem:
+def held_out(run: Run | PretrainedRun, index: int, seed: int = 0) -> Problem:
     """A problem nobody trained on; for a checkpoint, of which that cannot be known, an example sentence."""
-    if isinstance(run, Checkpoint):
+    if isinstance(run, PretrainedRun):
         return _passage(run, run.task.own_names(example(run.task.forms[0], index)))
     examples = run.task.evaluation(index + 1, seed=seed).pick(torch.tensor([index]))
     source = examples.source[0, : examples.source_lengths[0]].tolist()

@@ -131,7 +131,7 @@ class Passages:
         return None
 
 
-class Checkpoint:
+class PretrainedRun:
     """One model for everybody who looks at it: it is only read."""
 
     seed = None
