@@ -17,11 +17,13 @@ from app.i18n import WORDS
 from core import InputError
 from core.layers.masks import causal_mask
 from core.layers.positions import Alibi, Learned, Rotary, Sinusoidal, T5Bias, t5_bucket
+from core.pretrained_run import PretrainedRun
 from core.run import Run
 
 Picture = tuple[dict, dict[str, np.ndarray]]
 STAND_IN = {Learned: "reverse-transformer", T5Bias: "reverse-t5"}  # shown when the run looked at has no such part
 LONGEST_TABLE = 64  # positions of a learned table that are drawn
+LONGEST_GIVEN = 128  # of a checkpoint's, of which there is only one to be drawn
 OFFSETS = 32  # offsets on either side for which a trained bias is drawn
 SCHEMES = ("none", "sinusoidal", "learned", "rope", "alibi", "t5")
 MOST_WORDS = 12
@@ -150,6 +152,8 @@ def _read(scheme: str, causal: bool, ids: Tensor) -> Tensor:
 def learned(run: str) -> Picture:
     """A run's learned tables at every snapshot, and what training added; the cosines of both; how far each row moved."""
     source = _source(run, Learned)
+    if source.given:
+        return source.header(), _given_tables(source)
     rows = min(LONGEST_TABLE, source.model.config.max_len, 2 * source.trained)
     arrays = {}
     for name in source.parts:
@@ -160,6 +164,16 @@ def learned(run: str) -> Picture:
             arrays |= _plain(**{f"{name}.{kind}table": rows_of, f"{name}.{kind}cosines": unit @ unit.mT})
         arrays |= _plain(**{f"{name}.moved": added.norm(dim=-1)})  # (snapshot, position)
     return source.header(), arrays
+
+
+def _given_tables(source: Source) -> dict[str, np.ndarray]:
+    """Of a checkpoint: its tables and their cosines, each (1, position, …); nobody knows how they began."""
+    arrays = {}
+    for name, part in source.parts.items():
+        table = source.weights(f"{name}.weight")[:, part.offset : part.offset + LONGEST_GIVEN]
+        unit = nn.functional.normalize(table, dim=-1)
+        arrays |= _plain(**{f"{name}.table": table, f"{name}.cosines": unit @ unit.mT})
+    return arrays
 
 
 def t5_trained(run: str) -> Picture:
@@ -189,6 +203,7 @@ class Source:
     parts: dict[str, nn.Module]
     snapshots: list[tuple[int, dict[str, Tensor]]]
     trained: int  # tokens in the longest row of its training
+    given: bool = False  # is it a checkpoint?
 
     def weights(self, name: str) -> Tensor:
         """(snapshot, …)"""
@@ -205,6 +220,7 @@ class Source:
             "steps": [step for step, _ in self.snapshots],
             "trained": self.trained,
             "parts": list(self.parts),
+            "checkpoint": {"positions": self.model.config.max_len} if self.given else None,
         }
 
 
@@ -224,9 +240,17 @@ def _source(run: str, kind: type[nn.Module]) -> Source:
     return Source(None, False, model, _parts(model, kind), [(0, weights)], 0)
 
 
-def _of_run(name: str, asked: bool, run: Run, parts: dict[str, nn.Module]) -> Source:
+def _of_run(name: str, asked: bool, run: Run | PretrainedRun, parts: dict[str, nn.Module]) -> Source:
     snapshots = [(snapshot.step, snapshot.weights) for snapshot in run.snapshots]
-    return Source(name, asked, run.model, parts, snapshots, run.task.room(run.task.form(run.model)))
+    return Source(
+        name,
+        asked,
+        run.model,
+        parts,
+        snapshots,
+        run.task.room(run.task.form(run.model)),
+        isinstance(run, PretrainedRun),
+    )
 
 
 def _parts(model: nn.Module, kind: type[nn.Module]) -> dict[str, nn.Module]:

@@ -8,7 +8,7 @@ import { isolated } from "./token_labels.js";
 import { say } from "./words.js";
 
 const ROW = 19, NAME = 92, VALUE = 38, WIDTH = 240; // px of the bars, in their own units
-const TALLEST = 200; // px of a map
+const TALLEST = 240; // px of a map
 
 export class BridgeCard {
   // card: {title, head, tokens, values, pooled, measures, alike, beside, focus, open}

@@ -13,6 +13,7 @@ import { Tags } from "./generate_tags.js";
 import { Writer } from "./generate_writer.js";
 import { Latest } from "./latest.js";
 import { on, set, shown, state } from "./store.js";
+import { say } from "./words.js";
 
 const VIEWS = { label: Classes, tags: Tags, spans: Spans, masked: Masked, answer: Question, stream: Writer, pairs: Writer };
 const OWN = { ways: { a: {}, b: { strategy: "sample", temperature: 1.5 } }, writing: {}, token: { side: "a", at: 0 }, node: null, masks: null, scoresAs: "scores", spanKind: 0, asked: 0 };
@@ -21,7 +22,8 @@ export function mountGenerate(parent) {
   set(Object.fromEntries(Object.entries(OWN).filter(([key]) => !(key in state))));
   const boxes = new Map(), made = new Map(), problem = make("p", { class: "problem", role: "alert", hidden: true });
   const top = make("div"), bottom = make("section", { class: "generate-objective" });
-  parent.append(problem, top, bottom);
+  const nothing = make("p", { class: "nothing", hidden: true });
+  parent.append(nothing, problem, top, bottom);
   const objective = new Objective(bottom);
   const visible = () => parent.clientWidth > 0 && Boolean(shown.look && shown.story) && shown.story.name === state.run;
 
@@ -48,6 +50,10 @@ export function mountGenerate(parent) {
 
   const want = () => {
     if (!visible()) return;
+    const silent = shown.story.form === "none"; // a checkpoint without a head
+    [nothing.hidden, top.hidden, bottom.hidden] = [!silent, silent, Boolean(shown.story.checkpoint)];
+    nothing.textContent = silent ? say("checkpoint.no_head") : "";
+    if (silent) return;
     const now = view();
     if (now.want) now.want();
     else latest.want({ ...question(), masks: shown.story.form === "masked" ? state.masks : null });
@@ -59,7 +65,8 @@ export function mountGenerate(parent) {
     last = input();
   });
   on(["look", "story", "moment", "ways", "writing", "masks"], want);
-  on(["token", "node", "scoresAs", "spanKind", "theme"], () => { if (visible()) view().show(); });
-  on(["story", "asked", "theme"], () => { if (visible()) objective.want(); });
-  new ResizeObserver(() => { if (visible()) { want(); objective.want(); } }).observe(parent);
+  on(["token", "node", "scoresAs", "spanKind", "theme"], () => { if (visible() && shown.story.form in VIEWS) view().show(); });
+  const wantObjective = () => { if (visible() && !shown.story.checkpoint) objective.want(); }; // a checkpoint brings no training
+  on(["story", "asked", "theme"], wantObjective);
+  new ResizeObserver(() => { want(); wantObjective(); }).observe(parent);
 }

@@ -40,9 +40,12 @@ export class LearnedPanel extends Panel {
   }
 
   draw({ learned }) {
-    const index = this.origin.show(learned), { steps, parts, arrays } = learned;
+    const index = this.origin.show(learned), { steps, parts, arrays } = learned, given = Boolean(learned.checkpoint);
     const part = parts.includes(chosen().part) ? chosen().part : parts[0];
     chipRow(this.parts, "part", parts, say("pos.part_label"), partWords, part);
+    for (const one of [this.maps.table[0], this.maps.cosines[0], this.moved]) one.figure.element.hidden = given;
+    this.view.hidden = given;
+    if (given) return this.drawGiven(arrays[`${part}.table`].at(0), arrays[`${part}.cosines`].at(0), learned.checkpoint.positions);
     chipRow(this.view, "view", ["whole", "added"], say("pos.learned.view"));
     const tables = arrays[`${part}.table`], [, length, width] = tables.shape, seen = Math.min(learned.trained, length);
     [0, index].forEach((at, k) => {
@@ -53,6 +56,15 @@ export class LearnedPanel extends Panel {
       this.paint("cosines", k, when, step, cosines, 1, say("pos.learned.cosines_caption", { step, last: seen - 1, ...alike(cosines, seen) }));
     });
     this.drawMoved(arrays[`${part}.moved`], index, length, seen, steps);
+  }
+
+  // of a checkpoint: the table as it is; a few numbers far above the others must not make those invisible
+  drawGiven(table, cosines, positions) {
+    const [length, width] = table.shape, limit = Math.min(largest(table), 4 * Math.sqrt(mean(Array.from(table.data, (v) => v * v))));
+    const beyond = table.data.reduce((count, v) => count + (Math.abs(v) > limit), 0);
+    const said = say("checkpoint.table_caption", { length, positions, width, limit, beyond, most: largest(table) });
+    this.paint("table", 1, "given", 0, table, limit, said);
+    this.paint("cosines", 1, "given", 0, cosines, 1, say("checkpoint.cosines_caption", { last: length - 1, ...alike(cosines, length) }));
   }
 
   paint(what, k, when, step, values, limit, caption) {

@@ -92,7 +92,7 @@ export class T5Panel extends Panel {
         name: say("pos.head", { n: head }), y: kept.map((i) => values.value(head, i)),
         ...(head === mine ? { colour: tint("--iv-accent"), width: 4 } : { colour: shadeOf(head, heads), dash: DASHES[head % DASHES.length], width: 1.6 }),
       })),
-      caption: say("pos.t5.bias_caption", { step: steps[index], head: best.head, offset: signed(offsets[best.at]), value: number(best.value, 2) }),
+      caption: say(trained.checkpoint ? "pos.t5.bias_given" : "pos.t5.bias_caption", { step: steps[index], head: best.head, offset: signed(offsets[best.at]), value: number(best.value, 2) }),
     });
   }
 }

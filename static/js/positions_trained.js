@@ -22,7 +22,7 @@ export class Origin {
     this.header = header;
     const { run, asked, steps } = header, last = steps.length - 1;
     const index = Math.min(last, asked ? state.moment : chosen().snapshot ?? last);
-    const kind = asked ? "own" : run ? "stand_in" : "untrained", title = header.title && inLanguage(header.title);
+    const kind = asked ? (header.checkpoint ? "given" : "own") : run ? "stand_in" : "untrained", title = header.title && inLanguage(header.title);
     sayInto(this.words, say(`pos.${this.what}.${kind}`, { run: title }));
     this.go.hidden = asked || !run;
     this.slider.label.hidden = asked || !last;

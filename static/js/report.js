@@ -18,7 +18,8 @@ export class Report {
       svg: () => svgText(this.svg), csv: () => this.csv() } });
     this.svg = make("svg", { class: "report-lines", role: "img" });
     this.figure.body.append(make("div", { class: "card" }, this.svg));
-    this.figure.caption.after(make("small", { class: "report-about" }, say("report_about")));
+    this.about = make("small", { class: "report-about" }, say("report_about"));
+    this.figure.caption.after(this.about);
     this.svg.addEventListener("click", (event) => this.seek(event));
     this.svg.addEventListener("pointermove", (event) => this.point(event));
     this.tip = make("title");
@@ -33,6 +34,7 @@ export class Report {
     const role = roleOf(shown.look, heads(), state.moment, state.layer, state.head);
     const since = steps[roleSince(shown.look, heads(), state.moment, state.layer, state.head)];
     const words = { who: who(), clear, step: role.clear ? since : step() };
+    this.about.hidden = Boolean(shown.story.checkpoint);
     const told = { ...words, role: role.clear ? say(`role_name.${role.name}`) : "" };
     if (shown.story.checkpoint) this.figure.say(say(role.clear ? "checkpoint.report" : "checkpoint.report_none", told));
     else this.figure.say(!role.clear ? say("report_none", words) : isAlignment() ? say("report_aligned", words) : say("report_caption", told));
@@ -43,18 +45,18 @@ export class Report {
     const [ink, mute, accent, line] = ["--iv-ink", "--iv-mute", "--iv-accent", "--iv-line"].map(colour.token);
     const said = [];
     const rows = measures.flatMap((measure, row) => {
-      const values = this.values(measure), most = SHARES.includes(measure) ? 1 : Math.max(...values, 1e-9);
+      const values = this.values(measure), most = SHARES.includes(measure) ? 1 : values.length === 1 ? this.furthest(measure) : Math.max(...values, 1e-9);
       const y = (value) => row * ROW + ROW - 6 - (ROW - 12) * Math.min(1, value / most);
       const hot = measure === role.name, now = values[state.moment];
       said.push(`${say(`measure.${measure}`)} ${now.toFixed(2)}`);
       const weight = hot ? 600 : 400, number = { class: "value", "data-measure": measure, "data-value": String(now) };
-      const path = values.map((v, i) => `${i ? "L" : "M"}${this.x(i).toFixed(1)},${y(v).toFixed(1)}`).join("");
+      const path = values.length === 1 ? `M${from + 4},${row * ROW + 13}h${((to - from - 4) * Math.min(1, now / most)).toFixed(1)}` : values.map((v, i) => `${i ? "L" : "M"}${this.x(i).toFixed(1)},${y(v).toFixed(1)}`).join("");
       return [
         make("text", { x: 0, y: row * ROW + 18, fill: hot ? accent : mute, "font-size": 13, "font-weight": weight },
           make("title", {}, say(`measure_help.${measure}`)), say(`measure.${measure}`)),
         make("line", { x1: from, x2: to, y1: row * ROW + ROW - 6, y2: row * ROW + ROW - 6, stroke: line }),
-        make("path", { d: path, fill: "none", stroke: hot ? accent : mute, "stroke-width": hot ? 2 : 1.4 }),
-        make("circle", { cx: this.x(state.moment), cy: y(now), r: 3.2, fill: hot ? accent : ink }),
+        make("path", { d: path, fill: "none", stroke: hot ? accent : mute, "stroke-width": values.length === 1 ? 9 : hot ? 2 : 1.4 }),
+        make("circle", { cx: this.x(state.moment), cy: y(now), r: values.length === 1 ? 0 : 3.2, fill: hot ? accent : ink }),
         make("text", { x: width, y: row * ROW + 18, "text-anchor": "end", fill: hot ? accent : ink, "font-size": 13, "font-weight": weight, ...number },
           now.toFixed(2)),
       ];
@@ -63,6 +65,12 @@ export class Report {
     this.svg.setAttribute("height", measures.length * ROW);
     this.svg.setAttribute("aria-label", `${this.figure.caption.textContent} ${said.join(", ")}`);
     this.svg.replaceChildren(this.tip, ...rows);
+  }
+
+  // the most that entropy and distance can be, where there is no training to compare with
+  furthest(measure) {
+    const keys = heads().shape[4];
+    return Math.max(1e-9, measure === "entropy" ? Math.log2(keys) : keys - 1);
   }
 
   // [measure, moment] under the pointer

@@ -58,6 +58,7 @@ export function mountSidebar(parent) {
     hint.textContent = sentences(inLanguage(story.about), ...(story.checkpoint ? checkpointHints(story) : [alphabet(story.alphabet)]));
     another.textContent = say(story.checkpoint ? "checkpoint.another" : "held_out_next");
     atMoment.hidden = Boolean(story.checkpoint);
+    box.rows = story.checkpoint ? 4 : 2;
   });
   on(["look"], () => {
     if (document.activeElement !== box) box.value = shown.look.text;
