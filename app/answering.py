@@ -60,6 +60,8 @@ def _asked(run: Run, problem: Problem, form: str, target: Tensor) -> Tensor:
     """(time,): where the model is asked"""
     if form == "masked" and not problem.known:  # a hole somebody typed
         return problem.ids == run.task.ids["[MASK]"]
+    if form == "tags" and not problem.known:
+        return torch.ones_like(problem.ids, dtype=torch.bool)
     asked = target != IGNORE
     if problem.open_end:  # what comes after all that was typed
         asked[-1] = True

@@ -4,7 +4,7 @@ token.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,18 +14,21 @@ from torch import Tensor, nn
 import core
 from app import payload
 from app.looking import RECURRENT
-from app.problem import opening
+from app.passages import example
+from app.problem import check_room, opening
 from app.watching import Watcher, distribution
 from core import InputError
 from core.decoding import Decoding, Written, write, writes
 from core.decoding.filters import steer
 from core.models import takes_two
+from core.pretrained_run import PretrainedRun, Signs
 from core.run import Run
 from core.tape import Tape
 from core.tasks import Task
-from core.tasks.layouts import BOS, EOS, Examples, prompt
+from core.tasks.layouts import BOS, EOS, PAD, Examples, prompt
 
 LONGEST = 64  # tokens written
+OURS = Signs(BOS, EOS, PAD)  # of all tasks here
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Prompt:
     ids: Tensor  # (1, time)
     lengths: Tensor
     right: list[int] | None
+    signs: Signs = OURS
 
     @property
     def read(self) -> list[int]:
@@ -48,6 +52,8 @@ def prompt_of(run: Run, text: str | None, index: int) -> Prompt:
         raise InputError(
             "This model does not write: it has no next token to predict.", "这个模型不写作：它不预测下一个词元。"
         )
+    if isinstance(run, PretrainedRun):
+        return beginning(run, text, index)
     form, is_text = task.form(run.model), "pairs" not in task.forms
     if text is not None:
         source = [*(opening(task) if is_text else []), *task.read(text)]
@@ -74,6 +80,32 @@ def begun_stream(task: Task, form: str, index: int) -> tuple[list[int], list[int
     return row[:begin], row[begin:]
 
 
+def beginning(run: PretrainedRun, text: str | None, index: int) -> Prompt:
+    """For a checkpoint: a text, or an example sentence, as its tokenizer cuts it."""
+    ids = run.task.read(example(run.task.forms[0], index) if text is None else text)
+    check_room(run, len(ids))
+    return Prompt(torch.tensor([ids]), torch.tensor([len(ids)]), None, run.task.signs)
+
+
+def names_of(run: Run | PretrainedRun, *told: Any) -> list[str] | dict[str, Any]:
+    """What ids are called; of a vocabulary of thousands only those that are told of, as an array with holes."""
+    if not isinstance(run, PretrainedRun):
+        return run.task.tokens
+    names: dict[str, Any] = {"length": len(run.task.tokens)}
+
+    def collect(part: Any) -> None:
+        if isinstance(part, list):
+            for one in part:
+                collect(one)
+        elif isinstance(part, dict):
+            found = [*part.get("ids", []), *(part[key] for key in ("id", "chosen") if key in part)]
+            names.update({str(i): run.task.tokens[i] for i in found})
+            collect(list(part.values()))
+
+    collect(list(told))
+    return names
+
+
 def usual_length(run: Run) -> int:
     """How many tokens are written unless somebody says otherwise: as many as the task's texts have."""
     most, form = Decoding().max_new, run.task.form(run.model)
@@ -93,8 +125,8 @@ def written(run: Run, asked: Prompt, step: int, how: dict[str, Any]) -> bytes:
     if options.max_new > LONGEST:
         options = Decoding.make(**{**how, "max_new": LONGEST})
     lengths = asked.lengths if takes_two(model) else None
-    result = write(model, asked.ids, lengths, watch=watcher, **options.to_dict())
-    texts = texts_of(result)
+    result = write(model, asked.ids, lengths, watch=watcher, **asdict(asked.signs), **options.to_dict())
+    texts = texts_of(result, asked.signs.eos)
     steps = watcher.steps or retold(model, asked, texts[0], options)
     with core.capture(model, "*.weights", "*layers.*") as tape:
         forward(model, asked, texts[0])
@@ -106,7 +138,7 @@ def written(run: Run, asked: Prompt, step: int, how: dict[str, Any]) -> bytes:
             for text, score in zip(texts, result.scores.tolist(), strict=True)
         ],
         "right": None if asked.right is None else run.task.show(asked.right),
-        "tokens": run.task.tokens,
+        "tokens": names_of(run, steps, watcher.tree),
         "steps": steps,
         "tree": watcher.tree,
         "groups": [{"name": name, "shape": list(weights.shape)} for name, weights in maps.items()],
@@ -123,16 +155,16 @@ def at_step(run: Run, step: int) -> nn.Module:
     return found[1]
 
 
-def texts_of(result: Written) -> list[list[int]]:
+def texts_of(result: Written, eos: int | None) -> list[list[int]]:
     """Without the padding behind the end."""
     rows = result.tokens.tolist()
-    return [row[: row.index(EOS) + 1] if EOS in row else row for row in rows]
+    return [row[: row.index(eos) + 1] if eos in row else row for row in rows]
 
 
 def retold(model: nn.Module, asked: Prompt, text: list[int], how: Decoding) -> list[dict[str, Any]]:
     """For the best text of a beam: what each of its tokens was chosen from."""
     logits = forward(model, asked, text).logits[0, first_row(model, asked) :]  # (token, vocabulary)
-    read = [BOS] if takes_two(model) else asked.read
+    read = [asked.signs.bos] if takes_two(model) else asked.read
     so_far = [[*read, *text[:at]] for at in range(len(text))]
     after = steer(logits.log_softmax(-1), so_far, how).exp()
     return [distribution(*rows, token) for *rows, token in zip(logits.softmax(-1), after, text, strict=True)]
@@ -166,5 +198,5 @@ def gates_of(model: nn.Module, asked: Prompt, text: list[int], tape: Tape) -> di
 def forward(model: nn.Module, asked: Prompt, text: list[int]) -> core.models.Output:
     """One pass over all that was read and written but the last token, which nothing follows."""
     if takes_two(model):
-        return model(asked.ids, torch.tensor([[BOS, *text[:-1]]]), asked.lengths)
+        return model(asked.ids, torch.tensor([[asked.signs.bos, *text[:-1]]]), asked.lengths)
     return model(torch.cat([asked.ids, torch.tensor([text[:-1]], dtype=torch.long)], dim=1))

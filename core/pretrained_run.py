@@ -6,7 +6,7 @@ Nothing is copied or rounded on the way to the pictures: what is shown are the c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 
 import torch
@@ -64,8 +64,11 @@ class Passages:
         self.config, self.tokenizer = model.config, tokenizer
         head = getattr(model.config, "head", None)
         self.forms = ("pairs" if takes_two(model) else FORMS.get(head, "none"),)
-        self.label_names = [Text(label, label) for label in labels]
-        self.bos, self.eos, self.pad = signs.bos, signs.eos, signs.pad
+        count = getattr(model.config, "n_labels", 0)
+        self.label_names = [Text(one, one) for one in labels] or [
+            Text(f"class {i}", f"类别 {i}") for i in range(count)
+        ]
+        self.signs = signs
 
     def form(self, model: nn.Module) -> str:
         return self.forms[0]
@@ -165,10 +168,9 @@ class PretrainedRun:
         return Batch(inputs, nothing[:, 0] if form == "label" else nothing, lengths)
 
     def _answered(self, ids: Tensor, lengths: Tensor) -> Batch:
-        task = self.task
         most = min(MOST_WRITTEN, self.model.config.max_len - 1)
-        written = generate(self.model, ids, lengths, bos=task.bos, eos=task.eos, pad=task.pad, max_new=most)
-        given = torch.cat([torch.full_like(written[:, :1], task.bos), written[:, :-1]], dim=1)
+        written = generate(self.model, ids, lengths, **asdict(self.task.signs), max_new=most)
+        given = torch.cat([torch.full_like(written[:, :1], self.task.signs.bos), written[:, :-1]], dim=1)
         written_lengths = torch.tensor([written.shape[1]])
         return Batch((ids, given, lengths, written_lengths), written, written_lengths)
 
