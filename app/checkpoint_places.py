@@ -52,8 +52,11 @@ def is_name(name: str) -> bool:
 
 
 def places(root: Path) -> dict[str, Place]:
-    """Those that are here, by name: packages first, then folders in alphabetical order."""
-    return {one.name: one for one in [*_fetched(root), *_folders(root), *_packages()]}
+    """Those that are here, by name: packages first, then folders in alphabetical order, then what was fetched."""
+    found: dict[str, Place] = {}
+    for one in [*_packages(), *_folders(root), *_fetched(root)]:
+        found.setdefault(one.name, one)
+    return found
 
 
 def _packages() -> Iterator[Place]:

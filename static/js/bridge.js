@@ -4,7 +4,7 @@ import { askArrays } from "./api.js";
 import { BridgeCard } from "./bridge_card.js";
 import { bridgeCsv, bridgeSvg } from "./bridge_files.js";
 import { ANOTHER, isCheckpoint, Loader, runOptions } from "./checkpoints.js";
-import { about, headName, heads, isBertViz, pointOf, question, ready } from "./current.js";
+import { about, darkest, headName, heads, isBertViz, pointOf, question, ready } from "./current.js";
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { Latest } from "./latest.js";
@@ -105,8 +105,9 @@ class Bridge {
 
   paint() {
     const { of, best, tokens, measures, alike, pooled, arrays } = this.answer, { run, other } = this.names();
-    const mine = { title: run, head: of, tokens: of.tokens, values: arrays["of.weights"].at(0), pooled: pooled[0], measures, focus: true };
-    const theirs = best.map((head, i) => ({ title: other, head, tokens, values: arrays["best.weights"].at(i), pooled: pooled[1], measures, alike, beside: of.profile, open: () => this.go(head) }));
+    const limit = Math.max(...["of", "best"].map((which) => darkest(arrays[`${which}.weights`]))); // one scale for all
+    const mine = { title: run, head: of, tokens: of.tokens, values: arrays["of.weights"].at(0), pooled: pooled[0], measures, limit, focus: true };
+    const theirs = best.map((head, i) => ({ title: other, head, tokens, values: arrays["best.weights"].at(i), pooled: pooled[1], measures, limit, alike, beside: of.profile, open: () => this.go(head) }));
     this.box.replaceChildren();
     this.box.hidden = this.figure.keep.hidden = this.note.hidden = false;
     this.box.classList.remove("waiting");

@@ -1,7 +1,6 @@
 // One head of a comparison: its map with its tokens, how like it is, and its profile as bars beside the other's.
 
 import * as colour from "./colour.js";
-import { darkest } from "./current.js";
 import { make } from "./dom.js";
 import { Heatmap } from "./heatmap.js";
 import { isolated } from "./token_labels.js";
@@ -11,10 +10,10 @@ const ROW = 19, NAME = 92, VALUE = 38, WIDTH = 240; // px of the bars, in their 
 const TALLEST = 240; // px of a map
 
 export class BridgeCard {
-  // card: {title, head, tokens, values, pooled, measures, alike, beside, focus, open}
+  // card: {title, head, tokens, values, limit, pooled, measures, alike, beside, focus, open}
   constructor(parent, card) {
     this.card = card;
-    const { title, head, values, tokens, pooled, alike, focus, open } = card, name = `${head.layer}.${head.head}`;
+    const { title, head, values, tokens, pooled, limit, alike, focus, open } = card, name = `${head.layer}.${head.head}`;
     const heading = make("h4", {}, say("bridge.card", { title, head: name }));
     const number = focus ? make("small", {}, say("bridge.in_focus")) : make("span", { class: head.likeness < alike ? "number poor" : "number", "data-value": String(head.likeness) }, head.likeness.toFixed(2));
     const where = make("div"), more = open ? make("button", { type: "button", class: "small", onclick: open, "aria-label": say("bridge.open_head", { title, head: name }) }, say("bridge.open")) : null;
@@ -22,7 +21,7 @@ export class BridgeCard {
     parent.append(this.element);
     this.map = new Heatmap(where, { square: true, height: TALLEST, axes: () => ({ rows: say("axis_rows"), columns: say("axis_columns") }),
       describe: (row, column) => say(pooled > 1 ? "map_tip_pooled" : "map_tip", { query: isolated(tokens[row]), row, key: isolated(tokens[column]), column, weight: this.map.value(row, column), side: pooled }) });
-    this.map.set({ values, rows: tokens, columns: tokens, pooled, limit: darkest(values), label: `${heading.textContent}. ${this.summary()}` });
+    this.map.set({ values, rows: tokens, columns: tokens, pooled, limit, label: `${heading.textContent}. ${this.summary()}` });
     this.element.append(this.bars(), ...(head.outside > 0.005 ? [make("small", {}, say("bridge.outside", { share: head.outside }))] : []), ...(more ? [more] : []));
   }
 

