@@ -313,6 +313,19 @@ def test_what_is_not_here_is_looked_for_on_the_hub_and_without_a_network_says_so
     assert "org/never" in told["problem"]["en"] and str(checkpoints.settings.root) not in json.dumps(told)
 
 
+def test_what_was_fetched_before_is_offered_without_a_network(client, root, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    repo = root / checkpoint_places.HUB_CACHE / "models--org--tiny"
+    made.bert(repo / "snapshots" / ("a" * 40))
+    (repo / "refs").mkdir()
+    (repo / "refs/main").write_text("a" * 40)
+    assert "checkpoint:org/tiny" in checkpoint_places.places(root)
+    assert ask(client, "checkpoints/about", name="org/tiny")["parameters"] > 0
+    assert client.get("/api/runs/checkpoint:org/tiny").json()["title"]["en"] == "org/tiny"
+    (repo / "snapshots" / ("a" * 40) / "model.safetensors").unlink()
+    assert "checkpoint:org/tiny" not in checkpoint_places.places(root), "its fetching was stopped halfway"
+
+
 # The bridge
 
 

@@ -150,6 +150,31 @@ def test_a_head_of_the_toy_is_found_in_the_real_model(new_page):
     expect(page.locator(".one-head .caption")).to_contain_text("previous token")
 
 
+def test_512_tokens_travel_pooled_and_one_head_is_exact(new_page):
+    page = open_app(new_page)
+    load(page)
+    page.locator("#input").fill("the water and the house " * 102)
+    wait_until(page, "s.shown.look.heads[0].shape[3] === 512", 60)
+    assert shown(page, "s.shown.look.heads[0].pooled") == 4
+    page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 5, head: 11, cell: [300, 7] }))")
+    model = transformers.AutoModel.from_pretrained(folder(), attn_implementation="eager").eval()
+    ids = transformers.AutoTokenizer.from_pretrained(folder(), model_max_length=512)
+    with torch.no_grad():
+        text = ids("the water and the house " * 102, return_tensors="pt")
+        exact = model(**text, output_attentions=True).attentions[5][0, 11]
+    assert exact.shape == (512, 512)
+    page.wait_for_function(
+        "(expected) => Math.abs(document.querySelector('.one-cell dd.weight')?.dataset.value - expected) < 1e-5",
+        arg=float(exact[300, 7]),
+    )
+    expect(page.locator(".one-head .caption")).not_to_contain_text("on their way")
+    with page.expect_download() as kept:
+        page.locator(".one-head .keep").get_by_role("button", name="CSV").click()
+    rows = kept.value.path().read_text().splitlines()
+    found = np.array([line.split(",")[-512:] for line in rows[1:]], np.float32)
+    np.testing.assert_allclose(found, exact, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     "size, theme, locale, words",
     [
