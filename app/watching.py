@@ -10,6 +10,7 @@ from torch import Tensor
 from core.decoding import Choice
 
 SHOWN = 24  # of the likeliest tokens at each step
+SAME = 1e-6  # shares that differ by less are the same
 ABSENT = -1e8  # scores below belong to beams that are not there
 
 
@@ -23,6 +24,7 @@ def distribution(before: Tensor, after: Tensor, chosen: int) -> dict[str, Any]:
         "before": before[shown].tolist(),
         "after": after[shown].tolist(),
         "left": int((after > 0).sum()),
+        "narrowed": bool(((after - before).abs() > SAME).any() or ((before > 0) & (after == 0)).any()),
         "entropy": [entropy(before), entropy(after)],
     }
 

@@ -32,9 +32,9 @@ export class Shares {
     const bars = rows.slice(0, MOST).filter(({ values: [before, after] }, i) => i < FEW || before >= LEAST || after >= LEAST);
     const chosen = rows.find(({ strong }) => strong);
     if (!bars.includes(chosen)) bars[bars.length - 1] = chosen;
-    const narrowed = step.before.some((share, i) => Math.abs(share - step.after[i]) > 1e-6), [before, after] = chosen.values;
+    const [before, after] = chosen.values;
     const values = { token: quoted(chosen.name), before, after, left: step.left, of: answer.tokens.length, bits: step.entropy[0].toFixed(2), then: step.entropy[1].toFixed(2) };
-    const sentence = say(narrowed ? "generate.shares_narrowed" : "generate.shares_plain", values);
+    const sentence = say(step.narrowed ? "generate.shares_narrowed" : "generate.shares_plain", values);
     this.figure.title.textContent = title;
     this.bars.set({ groups: [{ title: "", rows: bars }], label: `${title}. ${spoken(sentence)}`, legend: [say("generate.before"), say("generate.after")] });
     this.figure.say(sentence);

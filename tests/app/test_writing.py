@@ -85,7 +85,7 @@ def test_every_node_that_went_on_tells_what_could_follow():
     following = tree[1][place]["next"]
     np.testing.assert_allclose(following["before"], logits.softmax(-1)[following["ids"]], atol=1e-5)
     np.testing.assert_allclose(following["after"], (logits.softmax(-1) * allowed)[following["ids"]], atol=1e-5)
-    assert following["left"] == int(allowed.sum())
+    assert following["left"] == int(allowed.sum()) and following["narrowed"]
     for step in header["steps"]:
         assert step["after"][step["ids"].index(step["chosen"])] > 0
 
