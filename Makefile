@@ -36,6 +36,7 @@ bench-learn: ## measure how fast the recipes learn, into docs/learning.md (ONLY=
 models: setup-run ## train the shipped runs again (NAMES="parity-lstm")
 	@$(PY) -m app.shipped $(NAMES)
 	@$(PY) -m app.extrapolation
+	@$(PY) -m app.fine_tuning
 
 bench-ui: setup ## measure the page in the browser
 	@$(PY) -m tests.bench.ui

@@ -13,12 +13,14 @@ from typing import Any
 
 import torch
 
+import core
 from core.recipes.fine_tuning import TASK, TUNING, fine_tuned, pretraining
 from core.run import Run
 
 PATH = Path(__file__).resolve().parents[1] / "static/runs/fine-tuning.json"
 LABELS = (8, 16, 32, 64, 128, 256)
 SEEDS = (0, 1, 2, 3, 4)
+WAYS = ("tuned", "scratch")
 EVALUATED_ON = 2000
 
 
@@ -40,6 +42,13 @@ def compare(pretrained: Run, labels: int) -> dict[str, tuple[str, float]]:
     return {name: (run.key, accuracy(trained(run))) for name, run in runs.items()}
 
 
+def measure(seed: int) -> dict[str, Any]:
+    pretrained = trained(Run(pretraining(), seed))
+    found = [compare(pretrained, labels) for labels in LABELS]
+    ways = {way: {"keys": [one[way][0] for one in found], "accuracy": [one[way][1] for one in found]} for way in WAYS}
+    return {"seed": seed, "pretrained": pretrained.key, **ways}
+
+
 @lru_cache(maxsize=1)
 def comparison() -> dict[str, Any]:
     """What the last `python -m app.fine_tuning` found."""
@@ -48,32 +57,32 @@ def comparison() -> dict[str, Any]:
 
 def main() -> None:
     torch.set_num_threads(1)
+    found = []
+    for seed in SEEDS:
+        found.append(measure(seed))
+        shares = zip(LABELS, *(found[-1][way]["accuracy"] for way in WAYS), strict=True)
+        told = ", ".join(f"{n}: {tuned:.1%} / {scratch:.1%}" for n, tuned, scratch in shares)
+        print(f"seed {seed}, labels: fine-tuned / from scratch  {told}", flush=True)
+    write(found)
+
+
+def write(found: list[dict[str, Any]]) -> None:
     recipe = pretraining()
-    facts: dict[str, Any] = {
+    facts = {
         "family": recipe.family,
         "first_task": recipe.task.name,
         "task": TASK,
-        "labels": list(LABELS),
-        "seeds": list(SEEDS),
         "first_steps": recipe.training.steps,
         "steps": TUNING["steps"],
         "evaluated_on": EVALUATED_ON,
+        "chance": round(core.task(TASK).chance, 6),
         "torch": torch.__version__,
-        "pretrained": [],  # by seed
-        "tuned": {"keys": [], "accuracy": []},  # (seed, labels)
-        "scratch": {"keys": [], "accuracy": []},
+        "labels": list(LABELS),
+        "seeds": [one["seed"] for one in found],
+        "pretrained": [one["pretrained"] for one in found],
     }
-    for seed in SEEDS:
-        pretrained = trained(Run(recipe, seed))
-        found = [compare(pretrained, labels) for labels in LABELS]
-        facts["pretrained"].append(pretrained.key)
-        for name in ("tuned", "scratch"):
-            facts[name]["keys"].append([one[name][0] for one in found])
-            facts[name]["accuracy"].append([one[name][1] for one in found])
-        pairs = [f"{n}: {a['tuned'][1]:.1%} / {a['scratch'][1]:.1%}" for n, a in zip(LABELS, found, strict=True)]
-        print(f"seed {seed}, labels: fine-tuned / from scratch  {', '.join(pairs)}", flush=True)
-    facts["chance"] = round(fine_tuned(pretrained, LABELS[0]).task.chance, 6)
-    PATH.write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
+    by_seed = {way: {part: [one[way][part] for one in found] for part in ("keys", "accuracy")} for way in WAYS}
+    PATH.write_text(json.dumps(facts | by_seed, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -6,35 +6,54 @@ alignment of words by about 0.8.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from statistics import mean
+
 import torch
 
 import core
 from core.measures import agreement
-from core.tasks.layouts import prompt
+from core.tasks.layouts import EOS, Examples, prompt
 from demos.stage import Stage, heatmap, play
 
 
 def demo(stage: Stage) -> dict[str, float]:
     run = stage.train(stage.recipe("transformer", "translation"))
-    task, n = run.task, 20 if stage.fast else 200
-    examples = task.evaluation(n, seed=stage.seed)
+    examples = run.task.evaluation(20 if stage.fast else 200, seed=stage.seed)
+    judged = judge(run, examples)
+    for one in judged[:3]:
+        print(f"  {run.task.say(one.read)} → {run.task.say(one.said)}")
+    shares = {"exact": mean(one.exact for one in judged), "agreement": mean(one.agreement for one in judged)}
+    print(f"  {shares['exact']:.1%} exactly right; agreement with the true alignment {shares['agreement']:.2f}")
+    one, show = judged[-1], run.task.show
+    rows, columns = [*show(one.right), "</s>"], [*show(one.read), "</s>"]
+    stage.show("translation", heatmap(one.weights, rows, columns, "Written (row) looked at (column)"))
+    return shares
+
+
+@dataclass(frozen=True)
+class Judged:
+    read: list[int]
+    right: list[int]
+    said: list[int]
+    weights: torch.Tensor  # (target + end, source + end)
+    agreement: float  # of the weights with the true alignment
+    exact: bool
+
+
+def judge(run: core.Run, examples: Examples) -> list[Judged]:
+    """Every sentence as the model writes it by itself, and what it looks at in writing the right one."""
     source, lengths = prompt(examples, "pairs")
-    written = core.generate(run.model, source, lengths, max_new=examples.target.shape[1] + 1)
-    exact, agreed = 0, []
-    for row in range(n):
+    written = core.generate(run.model, source, lengths, max_new=examples.target.shape[1] + 1).tolist()
+    judged = []
+    for row, wrote in enumerate(written):
         right = examples.target[row, : examples.target_lengths[row]].tolist()
-        said = written[row].tolist()
-        exact += said[: said.index(2)] == right if 2 in said else False
         read = examples.source[row, : examples.source_lengths[row]].tolist()
         weights = looked(run.model, source[row, : lengths[row]], right)
-        agreed.append(float(agreement(weights, task.ended_alignment(read, right))))
-        if row < 3:
-            print(f"  {task.say(read)} → {task.say([i for i in said if i > 2])}")
-    shares = {"exact": exact / n, "agreement": sum(agreed) / n}
-    print(f"  {shares['exact']:.1%} exactly right; agreement with the true alignment {shares['agreement']:.2f}")
-    rows, columns = [*task.show(right), "</s>"], [*task.show(read), "</s>"]
-    stage.show("translation", heatmap(weights, rows, columns, "Written (row) looked at (column)"))
-    return shares
+        agreed = float(agreement(weights, run.task.ended_alignment(read, right)))
+        exact = wrote[: len(right) + 1] == [*right, EOS]
+        judged.append(Judged(read, right, [i for i in wrote if i > EOS], weights, agreed, exact))
+    return judged
 
 
 def looked(model: torch.nn.Module, source: torch.Tensor, target: list[int]) -> torch.Tensor:

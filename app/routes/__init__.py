@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from app.routes import attention, bridge, build, checkpoints, gates, looks, positions, train, writing
+from app.routes import attention, bridge, build, checkpoints, fine_tuning, gates, looks, positions, train, writing
 
 router = APIRouter(prefix="/api")
-for part in (looks, attention, bridge, build, checkpoints, gates, positions, train, writing):
+for part in (looks, attention, bridge, build, checkpoints, fine_tuning, gates, positions, train, writing):
     router.include_router(part.router)

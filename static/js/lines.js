@@ -34,7 +34,8 @@ export class Lines {
     if (this.data) this.draw();
   }
 
-  // series: [{name, y, colour, dash, width, dots, unnamed}], y null where there is no number; shade: {from, to, text}
+  // series: [{name, y, colour, dash, width, opacity, dots, unnamed, quiet, tell}], y null where there is no number; quiet:
+  // not told under the pointer; tell(index): in other words than the number; shade: {from, to, text}
   set(data) {
     this.data = { format: (value) => value.toFixed(3), formatX: String, step: false, marks: [], ...data };
     this.svg.setAttribute("aria-label", data.label);
@@ -84,7 +85,7 @@ export class Lines {
     this.paintCursor();
   }
 
-  drawOne({ y, colour: stroke, dash, width = 2, dots }) {
+  drawOne({ y, colour: stroke, dash, width = 2, opacity, dots }) {
     const { px, py } = this.place, { x, step } = this.data;
     const pieces = [];
     let before = null;
@@ -96,7 +97,7 @@ export class Lines {
       before = value;
     });
     const path = make("path", {
-      d: pieces.join(""), fill: "none", stroke, "stroke-width": width, "stroke-dasharray": dash, "stroke-linejoin": "round",
+      d: pieces.join(""), fill: "none", stroke, "stroke-width": width, "stroke-dasharray": dash, "stroke-linejoin": "round", "stroke-opacity": opacity,
     });
     const places = dots ? range(y.length).filter((i) => y[i] !== null) : [];
     return [path, ...places.map((i) => make("circle", { cx: px(x[i]), cy: py(y[i]), r: 1 + width / 1.4, fill: stroke }))];
@@ -140,12 +141,12 @@ export class Lines {
     this.cursor?.replaceChildren();
     if (!shown || !this.cursor) return;
     const { px, py, foot, width } = this.place, { x, series, format, formatX, xName } = this.data;
-    const value = x[this.at], here = series.filter((one) => one.y[this.at] !== null);
+    const value = x[this.at], here = series.filter((one) => one.y[this.at] !== null && !one.quiet);
     const parts = [make("line", { x1: px(value), x2: px(value), y1: TOP, y2: foot, stroke: tint("--iv-accent") })];
     for (const one of here) parts.push(make("circle", { cx: px(value), cy: py(one.y[this.at]), r: 4, fill: one.colour }));
     this.cursor.replaceChildren(...parts);
     const sorted = [...here].sort((a, b) => b.y[this.at] - a.y[this.at]);
-    this.tip.textContent = [`${xName} ${formatX(value)}`, ...sorted.map((one) => `${one.name}: ${format(one.y[this.at])}`)].join("\n");
+    this.tip.textContent = [`${xName} ${formatX(value)}`, ...sorted.map((one) => `${one.name}: ${one.tell?.(this.at) ?? format(one.y[this.at])}`)].join("\n");
     const right = px(value) + 12, wide = this.tip.offsetWidth;
     this.tip.style.left = `${right + wide < width ? right : Math.max(0, px(value) - wide - 12)}px`;
     this.tip.style.top = `${TOP + 4}px`;

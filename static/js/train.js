@@ -2,6 +2,7 @@
 
 import { askJson, Refusal } from "./api.js";
 import { make } from "./dom.js";
+import { drawFineTuning } from "./fine_tuning.js";
 import { on, show, shown, state } from "./store.js";
 import { Transport } from "./train_buttons.js";
 import { Charts } from "./train_charts.js";
@@ -84,5 +85,5 @@ export async function mountTrain(parent) {
   offer();
   draw();
   look();
-  await comeBack();
+  await Promise.all([comeBack(), drawFineTuning(main)]);
 }

@@ -1,0 +1,55 @@
+"""Fine-tuned against from scratch: the numbers that come with the app are those of the runs they are said to be of."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+from fastapi.testclient import TestClient
+
+from app import fine_tuning
+from app.main import make_app
+from core.forks import Origin
+from core.recipes.fine_tuning import PRETRAINING, TUNING, fine_tuned, pretraining
+from core.run import Run, key_of
+
+WAYS = ("tuned", "scratch")
+
+
+def test_the_recipes_are_those_of_the_numbers():
+    facts = fine_tuning.comparison()
+    assert facts["labels"] == list(fine_tuning.LABELS) and facts["seeds"] == list(fine_tuning.SEEDS)
+    assert (facts["first_steps"], facts["steps"]) == (PRETRAINING["steps"], TUNING["steps"])
+    for s, seed in enumerate(facts["seeds"]):
+        parent = Run(pretraining(), seed)
+        assert facts["pretrained"][s] == parent.key, "run `python -m app.fine_tuning`"
+        origin = Origin(parent.key, PRETRAINING["steps"], True)
+        for i, labels in enumerate(facts["labels"]):
+            recipe = dataclasses.replace(fine_tuned(parent, labels).recipe, origin=origin)
+            assert facts["tuned"]["keys"][s][i] == key_of(recipe, seed)
+            assert facts["scratch"]["keys"][s][i] == key_of(recipe.from_scratch, seed)
+
+
+def test_fine_tuned_beats_scratch_with_the_fewest_labels_in_every_seed():
+    facts = fine_tuning.comparison()
+    tuned, scratch = ([row[0] for row in facts[way]["accuracy"]] for way in WAYS)
+    assert len(tuned) == 5 and all(a > b + 0.03 for a, b in zip(tuned, scratch, strict=True))
+    assert sum(tuned) / 5 > sum(scratch) / 5 + 0.08
+    assert min(scratch) > facts["chance"] - 0.05, "scratch has learnt something too"
+    assert len({key for way in WAYS for row in facts[way]["keys"] for key in row}) == 60
+
+
+def test_the_page_gets_them():
+    assert TestClient(make_app()).get("/api/fine-tuning").json() == fine_tuning.comparison()
+
+
+@pytest.mark.slow
+def test_measured_again_they_are_the_same():
+    facts = fine_tuning.comparison()
+    pretrained = fine_tuning.trained(Run(pretraining(), facts["seeds"][0]))
+    exactly = facts["torch"] == torch.__version__
+    for i, labels in enumerate(facts["labels"][:2]):
+        for way, (key, accuracy) in fine_tuning.compare(pretrained, labels).items():
+            assert key == facts[way]["keys"][0][i]
+            assert accuracy == pytest.approx(facts[way]["accuracy"][0][i], abs=1e-6 if exactly else 0.05)

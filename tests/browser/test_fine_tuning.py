@@ -1,0 +1,88 @@
+"""Fine-tuned against from scratch, at the foot of the Train tab: what is drawn is what the runs reached."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from app import fine_tuning
+from app.i18n import WORDS
+from tests.browser.driving import open_app
+
+WAYS = ("tuned", "scratch")
+
+
+def open_section(new_page, size=(1440, 900), theme="light", locale="en-US") -> Page:
+    page = open_app(new_page, size, theme, locale)
+    page.locator("#tab-train-button").click()
+    expect(page.locator(".fine-tuning .line-name")).to_have_count(2)
+    page.locator(".fine-tuning").scroll_into_view_if_needed()
+    return page
+
+
+def accuracies() -> dict[str, np.ndarray]:
+    """(seed, labels)"""
+    return {way: np.array(fine_tuning.comparison()[way]["accuracy"]) for way in WAYS}
+
+
+def kept(page: Page, kind: str) -> Path:
+    with page.expect_download() as waiting:
+        page.locator(".fine-tuning .keep button", has_text=kind).click()
+    return waiting.value.path()
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_numbers_on_screen_are_those_of_the_runs(new_page, locale):
+    page, facts, found = open_section(new_page, locale=locale), fine_tuning.comparison(), accuracies()
+    words, percent = WORDS["zh" if locale == "zh-CN" else "en"], "{:.0f}%" if locale == "zh-CN" else "{:.0f} %"
+    bold = [page.locator(".fine-tuning .caption b").nth(i).inner_text() for i in range(3)]
+    assert bold == ["8", *(percent.format(100 * found[way][:, 0].mean()) for way in WAYS)]
+    names = page.locator(".fine-tuning .line-name").all_inner_texts()
+    assert sorted(names) == sorted(words[f"fine_tuning.{way}"] for way in WAYS)
+    rows = list(csv.DictReader(io.StringIO(kept(page, "CSV").read_text("utf-8"))))
+    for way in WAYS:
+        told = {(int(r["seed"]), int(r["labels"])): float(r["accuracy"]) for r in rows if r["way"] == way}
+        assert told == {
+            (seed, n): found[way][s, i]
+            for s, seed in enumerate(facts["seeds"])
+            for i, n in enumerate(facts["labels"])
+        }
+
+
+def test_under_the_pointer_and_the_keys_are_mean_and_range(new_page):
+    page, found = open_section(new_page), accuracies()
+    picture, tip = page.locator(".fine-tuning svg.lines"), page.locator(".fine-tuning .tip")
+    box = picture.bounding_box()
+    page.mouse.move(box["x"] + 64, box["y"] + 60)  # at the left edge: the fewest labels
+    for at in (0, 1):
+        lines = tip.inner_text().split("\n")
+        assert lines[0] == f"labelled sentences {(8, 16)[at]}"
+        for line, way in zip(lines[1:], WAYS, strict=True):
+            column = 100 * found[way][:, at]
+            name = WORDS["en"][f"fine_tuning.{way}"]
+            span = f"from {column.min():.1f} % to {column.max():.1f} % in 5 seeds"
+            assert line == f"{name}: {column.mean():.1f} %, {span}"
+        picture.focus()
+        page.keyboard.press("ArrowRight")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(1440, 900), (1920, 1080), (390, 844)], ids=["wide", "large", "phone"])
+def test_it_fits_the_page(new_page, size, theme):
+    page = open_section(new_page, size, theme, "zh-CN" if theme == "dark" else "en-US")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    boxes = [one.bounding_box() for one in page.locator(".fine-tuning .line-name").all()]
+    assert all(box["x"] + box["width"] <= size[0] for box in boxes)
+    assert page.locator(".fine-tuning svg.lines path[stroke-opacity]").count() == 10, "five seeds each"
+
+
+def test_the_picture_can_be_kept(new_page):
+    page = open_section(new_page)
+    svg = kept(page, "SVG").read_text("utf-8")
+    assert "Fine-tuned against from scratch" in svg and "labelled sentences" in svg
+    assert kept(page, "PNG").read_bytes().startswith(b"\x89PNG")
