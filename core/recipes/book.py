@@ -35,7 +35,7 @@ PARITY_TOO_FAST = {
 # after every bit shows each count by itself. What stands beyond the longest in training was never counted.
 PARITY_BY_COUNTING = {
     "model": {"d_model": 64, "n_heads": 4, "n_layers": 2, "d_ff": 128, "activation": "relu", "head": "tagger"},
-    "training": {"lr": 1.5e-3, "steps": 1000, "warmup": 30, "beta2": 0.98, "curriculum": True, **SETTLE},
+    "training": {"lr": 1.5e-3, "steps": 1500, "warmup": 30, "beta2": 0.98, "curriculum": True, **SETTLE},
 }
 
 # Recall: hold a value over a delay. The cell is the memory; parity can do without it, this cannot.

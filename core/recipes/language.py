@@ -59,11 +59,12 @@ MODULAR = {
     },
 }  # fmt: skip
 
-# Brackets: a stack. Short ones show what each bracket does by itself.
+# Brackets: a stack. Short ones show what each bracket does by itself. A GRU has no cell to keep them in: it takes longer.
 BRACKETS = {
     "model": {"d_embed": 16, "d_hidden": 64},
     "training": {"lr": 1e-2, "steps": 700, "curriculum": True, **SETTLE},
 }
+BRACKETS_GRU = {**BRACKETS, "training": {**BRACKETS["training"], "steps": 1000, **SHORT_MEMORY}}
 
 # One head has to find every word by itself: its map is the alignment. Four learn faster, and share it out.
 TRANSLATION = transforming(650, n_heads=1, d_ff=128, position="rope", tie_embeddings=True)
@@ -86,6 +87,10 @@ MASKED = {
     "training": {"lr": 3e-3, "steps": 600, "warmup": 20, **SHORT_MEMORY, **SETTLE},
     "goal": 0.58,
 }
+
+# Questions: with one fact, the question word tells which part of it is meant.
+ONE_FACT = {"knobs": {"n_facts": 1}}
+
 NESTED = {
     "model": SMALL,
     "training": {"lr": 5e-3, "steps": 300, "warmup": 10, **SHORT_MEMORY, **SETTLE},
@@ -95,8 +100,8 @@ LANGUAGE: dict[tuple[str, str], dict[str, Parts]] = {
     ("transformer", "addition"): {"default": ADDITION},
     ("gpt", "modular addition"): {"default": MODULAR},
     ("lstm", "brackets"): {"default": BRACKETS},
-    ("gru", "brackets"): {"default": BRACKETS},
-    ("seq2seq", "dates"): {"default": attending("bahdanau", 300), "luong-general": attending("luong-general", 250)},
+    ("gru", "brackets"): {"default": BRACKETS_GRU},
+    ("seq2seq", "dates"): {"default": attending("bahdanau", 300), "luong-general": attending("luong-general", 400)},
     ("transformer", "dates"): {"default": transforming(300, position="rope")},
     ("transformer", "translation"): {"default": TRANSLATION, "four-heads": FOUR_HEADS},
     ("lstm", "entities"): {
@@ -105,10 +110,19 @@ LANGUAGE: dict[tuple[str, str], dict[str, Parts]] = {
         "few": {**reading(100, FEW), **FEW_GOAL},
         "few-crf": {**reading(100, FEW, head="crf"), **FEW_GOAL},
     },
+    ("gru", "entities"): {"default": reading(150)},
     ("bert", "entities"): {"default": encoding(200), "crf": encoding(200, head="crf")},
+    ("roformer", "entities"): {"default": encoding(200)},
+    ("rnn", "sentence classes"): {"default": reading(150)},
+    ("gru", "sentence classes"): {"default": reading(120)},
     ("lstm", "sentence classes"): {"default": reading(80)},
     ("bert", "sentence classes"): {"default": encoding(200)},
+    ("roformer", "sentence classes"): {"default": encoding(200)},
     ("gru", "characters"): {"default": CHARACTERS},
     ("bert", "masked words"): {"default": MASKED},
+    ("lstm", "questions"): {"default": {**reading(150), **ONE_FACT}},
+    ("bert", "questions"): {"default": {**encoding(200, n_layers=2), **ONE_FACT}},
+    ("roformer", "questions"): {"default": {**encoding(200, n_layers=2), **ONE_FACT}},
     ("bert", "nested names"): {"default": NESTED},
+    ("roformer", "nested names"): {"default": NESTED},
 }
