@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from core.allocator import keep_freed_memory
 
 Edit = Callable[[Tensor], Tensor]
+Keep = Callable[[str, Tensor], Tensor | None]
 
 
 class TapError(KeyError):
@@ -65,9 +66,11 @@ class Tape(Observer, Mapping[str, Tensor]):
     If the model runs more than once inside a capture, the last run is the one that is kept.
     """
 
-    def __init__(self, model: nn.Module, patterns: Sequence[str], gradients: bool):
+    def __init__(self, model: nn.Module, patterns: Sequence[str], gradients: bool, keep: Keep | None = None):
         super().__init__(model, patterns or ["*"])
-        self.gradients = gradients
+        if gradients and keep is not None:
+            raise TapError("Gradients belong to the tensors themselves: use either gradients=True or keep, not both.")
+        self.gradients, self.keep = gradients, keep
         self._kept: dict[str, Tensor | list[Tensor]] = {}
 
     def see(self, module: nn.Module, point: str, value: Tensor | list[Tensor]) -> Tensor | list[Tensor]:
@@ -78,7 +81,12 @@ class Tape(Observer, Mapping[str, Tensor]):
         if patterns:
             self.forget_from(name)
             steps = isinstance(value, list)
-            self._kept[name] = [self.hold(step) for step in value] if steps else self.hold(value)
+            if self.keep is not None:
+                kept = self.keep(name, (torch.stack(value, dim=-2) if steps else value).detach())
+                if kept is not None:
+                    self._kept[name] = kept
+            else:
+                self._kept[name] = [self.hold(step) for step in value] if steps else self.hold(value)
         return value
 
     def hold(self, tensor: Tensor) -> Tensor:
@@ -182,15 +190,30 @@ def _watching(*observers: Observer) -> Iterator[None]:
 
 
 @contextmanager
-def capture(model: nn.Module, *patterns: str, gradients: bool = False) -> Iterator[Tape]:
+def capture(model: nn.Module, *patterns: str, gradients: bool = False, keep: Keep | None = None) -> Iterator[Tape]:
     """Keep the points whose names match any of the patterns (fnmatch; none = all) while the block runs.
+
+    With `keep`, each tensor is handed to `keep(name, tensor)` as soon as it is computed, and what that returns is kept
+    in its place: something smaller (`core.tape.as_bytes`), or None, so that of a long input only one layer's weights
+    are ever alive. It must not write into the tensor, which the model goes on with.
 
     From the first capture on, the process keeps the memory that captures free (`core.allocator`).
     """
     keep_freed_memory()
-    tape = Tape(model, patterns, gradients)
+    tape = Tape(model, patterns, gradients, keep)
     with _watching(*_observers.get(), tape):
         yield tape
+
+
+def as_bytes(name: str, weights: Tensor) -> Tensor:
+    """For `capture(keep=…)`: numbers from 0 to 1, as attention weights are, in 255ths: a quarter of the memory.
+
+    One (batch, head) at a time, so that the way there takes no memory of its own.
+    """
+    kept = torch.empty(weights.shape, dtype=torch.uint8, device=weights.device)
+    for source, target in zip(weights.flatten(0, -3), kept.flatten(0, -3), strict=True):
+        target.copy_((source * 255).round_())
+    return kept
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from tokenizers import Tokenizer as Backend
 
 from core.layers.masks import InputError
 from core.options import ConfigError, Text
+from core.sentencepiece import read_sentencepiece
 from core.text_kinds import BERT_SPECIAL, RULES, SMALLEST, SPECIAL, around, from_json, from_merges, from_wordpieces
 
 SHOWN = str.maketrans({" ": "␣", "▁": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥"})  # what would not be seen in a token
@@ -166,9 +167,14 @@ def too_small(vocab_size: object, smallest: int) -> ConfigError:
 
 
 def load_tokenizer(folder: str | Path) -> Tokenizer:
-    """From the files of a checkpoint: tokenizer.json, or BERT's vocab.txt, or GPT-2's vocab.json and merges.txt."""
+    """From the files of a checkpoint: tokenizer.json, BERT's vocab.txt, GPT-2's vocab.json and merges.txt, T5's spiece."""
     folder = Path(folder)
-    readers = {"tokenizer.json": from_json, "vocab.txt": from_wordpieces, "merges.txt": from_merges}
+    readers = {
+        "tokenizer.json": from_json,
+        "vocab.txt": from_wordpieces,
+        "merges.txt": from_merges,
+        "spiece.model": lambda folder: read_sentencepiece(folder / "spiece.model"),
+    }
     for name, read in readers.items():
         if (folder / name).is_file():
             try:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tokenizers import (
+    AddedToken,
     Regex,
     decoders,
     models,
@@ -93,8 +94,7 @@ def from_json(folder: Path) -> Backend:
 
 def from_wordpieces(folder: Path) -> Backend:
     """BERT's vocab.txt; tokenizer_config.json says how its text was prepared."""
-    settings = folder / "tokenizer_config.json"
-    how = json.loads(settings.read_text("utf-8")) if settings.is_file() else {}
+    how = settings(folder, "tokenizer_config.json")
     vocabulary = models.WordPiece.read_file(str(folder / "vocab.txt"))
     backend = Backend(models.WordPiece(vocabulary, unk_token="[UNK]"))
     backend.normalizer = normalizers.BertNormalizer(
@@ -110,10 +110,21 @@ def from_wordpieces(folder: Path) -> Backend:
 
 
 def from_merges(folder: Path) -> Backend:
-    """GPT-2's vocab.json and merges.txt"""
+    """GPT-2's vocab.json and merges.txt, or RoBERTa's"""
     vocabulary, merges = models.BPE.read_file(str(folder / "vocab.json"), str(folder / "merges.txt"))
     backend = Backend(models.BPE(vocabulary, merges))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
-    backend.add_special_tokens([token for token in (*GPT_SPECIAL, *SPECIAL) if token in vocabulary])
+    if settings(folder, "config.json").get("model_type") != "roberta":
+        backend.add_special_tokens([token for token in (*GPT_SPECIAL, *SPECIAL) if token in vocabulary])
+        return backend
+    # <s> first </s>, or <s> first </s></s> second </s>; a mask takes the space before it with it.
+    special = [AddedToken(token, lstrip=token == "<mask>", special=True) for token in SPECIAL if token in vocabulary]
+    backend.add_special_tokens(special)
+    begin, end = (("<s>", vocabulary["<s>"]), ("</s>", vocabulary["</s>"]))
+    backend.post_processor = processors.RobertaProcessing(end, begin, add_prefix_space=False)
     return backend
+
+
+def settings(folder: Path, name: str) -> dict:
+    return json.loads((folder / name).read_text("utf-8")) if (folder / name).is_file() else {}

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from core.config import Config
 from core.key_maps import KeyMap, KeyMapError, is_ignored, to_ours
@@ -43,6 +44,7 @@ class Checkpoint:
     notes: tuple[Text, ...]  # what is not in it, or is filled in
     stored: dict[str, Stored] = field(repr=False)
     key_map: KeyMap = field(repr=False)
+    download_bytes: int = 0  # still to be fetched from the hub
 
     @property
     def family(self) -> str:
@@ -54,8 +56,22 @@ class Checkpoint:
         return getattr(self.config, "head", "lm")
 
     def on_meta(self) -> nn.Module:
-        """The model without its numbers."""
-        return build(self.config, device="meta")
+        return on_meta(self.config)
+
+
+class _NoInitialising(TorchFunctionMode):
+    """Weights are to come from a file: no need to draw random ones first, which takes long even without memory."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if getattr(func, "__module__", "") == "torch.nn.init":
+            return (kwargs or {}).get("tensor", args[0] if args else None)
+        return func(*args, **(kwargs or {}))
+
+
+def on_meta(config: Config) -> nn.Module:
+    """The model without its numbers."""
+    with _NoInitialising():
+        return build(config, device="meta")
 
 
 def look(folder: Folder) -> Checkpoint:
@@ -74,7 +90,9 @@ def look(folder: Folder) -> Checkpoint:
     return understand(folder, config, stored)
 
 
-def understand(folder: Folder, config: Mapping[str, Any], stored: dict[str, Stored]) -> Checkpoint:
+def understand(
+    folder: Folder, config: Mapping[str, Any], stored: dict[str, Stored], download_bytes: int = 0
+) -> Checkpoint:
     facts = Facts(config)
     family = family_of(facts.word("model_type"))
     head = family.head(facts, stored)
@@ -87,7 +105,7 @@ def understand(folder: Folder, config: Mapping[str, Any], stored: dict[str, Stor
             f"config.json 要求的模型无法实现：{error.text('zh')}",
         ) from error
     key_map = family.key_map(ours, stored)
-    model = build(ours, device="meta")
+    model = on_meta(ours)
     used = {name: one for name, one in stored.items() if not is_ignored(name, key_map)}
     for name, one in used.items():
         if one.dtype not in FLOATS:
@@ -111,6 +129,7 @@ def understand(folder: Folder, config: Mapping[str, Any], stored: dict[str, Stor
         notes=read.notes,
         stored=used,
         key_map=key_map,
+        download_bytes=download_bytes,
     )
 
 

@@ -7,6 +7,7 @@ programs, and are never opened.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +25,16 @@ class Folder:
         self.root = None if root is None else Path(root).resolve()
         given = Path(path) if self.root is None else self.root / path
         self.path = self._resolved(given)
-        if not self.path.is_dir():
-            raise PretrainedError(f"There is no folder {path}.", f"没有文件夹 {path}。")
+        if not os.path.isdir(self.path):  # which says no to a name too long
+            told = str(path)[:200]
+            raise PretrainedError(f"There is no folder {told}.", f"没有文件夹 {told}。")
 
     def _resolved(self, path: Path) -> Path:
         try:
             real = path.resolve()
         except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name with a null in it
-            raise PretrainedError(f"{path} is no path: {error}.", f"{path} 不是有效路径：{error}。") from error
+            told, why = str(path)[:200], str(error)[:100]
+            raise PretrainedError(f"{told} is no path: {why}.", f"{told} 不是有效路径：{why}。") from error
         if self.root is not None and not real.is_relative_to(self.root):
             raise PretrainedError(
                 f"{path.name} lies outside of {self.root}, where checkpoints may be read from.",

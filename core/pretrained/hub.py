@@ -15,6 +15,7 @@ from typing import Any
 
 from core.pretrained.errors import PretrainedError
 from core.pretrained.folder import CONFIG, INDEX, PICKLED, WEIGHTS, Folder, no_safetensors
+from core.pretrained.headers import Stored, stored
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
 SMALL_FILES = (
@@ -67,6 +68,41 @@ def snapshot(repo: str, where: Where) -> Folder:
 
 class Unreachable(PretrainedError):
     """The hub does not answer."""
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What can be known of a checkpoint before its weights are fetched."""
+
+    folder: Folder  # with all but the weights
+    stored: dict[str, Stored]
+    bytes: int  # still to be fetched
+
+
+def look_ahead(repo: str, where: Where) -> Ahead | None:
+    """Fetch the small files and, of the weights, only what their headers say; None if there is nothing to fetch."""
+    from huggingface_hub import HfApi
+
+    if where.offline or _offline_by_environment():
+        return None
+    try:
+        with _plain_words(repo):
+            names, commit = _needed(repo, where)
+            left = {name: size for name, size in names.items() if not _is_cached(repo, name, commit, where)}
+            weights = [name for name in names if name.endswith(".safetensors")]
+            if not set(weights) & set(left):
+                return None
+            _fetch(repo, {name: size for name, size in left.items() if name not in weights}, commit, where)
+            found: dict[str, Stored] = {}
+            for name in weights:
+                told = HfApi(token=False).parse_safetensors_file_metadata(repo, name, revision=commit).tensors
+                header = {key: {**vars(one), "data_offsets": list(one.data_offsets)} for key, one in told.items()}
+                found |= stored(header, name, max((one.data_offsets[1] for one in told.values()), default=0))
+    except Unreachable:
+        if _find_cached(repo, where) is None:
+            raise
+        return None
+    return Ahead(_cached(repo, where, commit), found, sum(left.values()))
 
 
 def _needed(repo: str, where: Where) -> tuple[dict[str, int], str]:
@@ -181,7 +217,7 @@ def _plain_words(repo: str) -> Iterator[None]:
             f"There is no folder {repo}, and no public checkpoint of that name on the hub.",
             f"没有文件夹 {repo}，hub 上也没有该名称的公开检查点。",
         ) from error
-    except (errors.HTTPError, errors.EntryNotFoundError, OSError) as error:
+    except (errors.HTTPError, errors.EntryNotFoundError, errors.SafetensorsParsingError, OSError) as error:
         why = " ".join(str(error).split())[:160]
         raise Unreachable(
             f"There is no folder {repo}, and the hub cannot be reached to fetch it ({why}). Without a network, name a "

@@ -3,46 +3,72 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from core.layers.positions import relative_position
 from core.layers.stack import Stack
-from core.pretrained.checkpoint import Checkpoint, look, place
+from core.pretrained.checkpoint import Checkpoint, look, place, understand
 from core.pretrained.errors import PretrainedError
-from core.pretrained.folder import Folder
-from core.pretrained.hub import Where, is_hub_id, snapshot
+from core.pretrained.folder import CONFIG, Folder
+from core.pretrained.hub import Progress, Where, is_hub_id, look_ahead, snapshot
 from core.text import Tokenizer, load_tokenizer
 
 MOST_TOKENIZER = 64 * 1024**2  # bytes of one file
 TOKENIZER_PARTS = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model")
 
 
-def inspect(source: str | Path, *, root: str | Path | None = None, **where: Any) -> Checkpoint:
-    """What a checkpoint is and costs; nothing of its weights is read. Arguments as of `load_pretrained`."""
-    return look(find(source, root=root, **where))
+def inspect(
+    source: str | Path,
+    *,
+    root: str | Path | None = None,
+    cache: str | Path | None = None,
+    revision: str | None = None,
+    offline: bool = False,
+) -> Checkpoint:
+    """What a checkpoint is and costs; nothing of its weights is read, or fetched. Arguments as of `load_pretrained`."""
+    return _inspect(source, root, Where(cache, revision, offline))
 
 
 def load_pretrained(
-    source: str | Path, *, root: str | Path | None = None, most_bytes: int | None = None, **where: Any
+    source: str | Path,
+    *,
+    root: str | Path | None = None,
+    most_bytes: int | None = None,
+    cache: str | Path | None = None,
+    revision: str | None = None,
+    offline: bool = False,
+    progress: Progress | None = None,
 ) -> tuple[nn.Module, Tokenizer | None]:
     """A Hugging Face checkpoint as a model of ours in float32, in eval mode, and its tokenizer if it has one.
 
     `source` is a folder, or a hub id such as "google/bert_uncased_L-2_H-128_A-2". With `root`, folders are looked for
     below it and nothing outside is read. A model that would take more than `most_bytes` of memory is refused.
-    `where` is for hub ids: `cache`, `revision`, `offline` and `progress`, as of `core.pretrained.hub.Where`.
+
+    For hub ids: `cache` is the hub's own folder unless given, `offline` looks nowhere else, and `progress(done, total)`
+    hears how many bytes are there; what it raises stops the fetching, which goes on from there the next time.
 
     Whatever is wrong is a `PretrainedError` that names it, before anything is allocated.
     """
-    checkpoint = inspect(source, root=root, **where)
-    if most_bytes is not None and checkpoint.memory_bytes > most_bytes:
+    where = Where(cache, revision, offline, progress)
+    if most_bytes is not None:
+        _check_memory(_inspect(source, root, where), source, most_bytes)
+    return load(look(find(source, root, where)))
+
+
+def _inspect(source: str | Path, root: str | Path | None, where: Where) -> Checkpoint:
+    if _is_on_hub(source, root) and (ahead := look_ahead(str(source), where)):
+        return understand(ahead.folder, ahead.folder.json(CONFIG), ahead.stored, ahead.bytes)
+    return look(find(source, root, where))
+
+
+def _check_memory(checkpoint: Checkpoint, source: str | Path, most_bytes: int) -> None:
+    if checkpoint.memory_bytes > most_bytes:
         raise PretrainedError(
             f"{source} takes {checkpoint.memory_bytes:,} bytes of memory; {most_bytes:,} are allowed.",
             f"{source} 需要 {checkpoint.memory_bytes:,} 字节内存；允许 {most_bytes:,}。",
         )
-    return load(checkpoint)
 
 
 def load(checkpoint: Checkpoint) -> tuple[nn.Module, Tokenizer | None]:
@@ -53,13 +79,16 @@ def load(checkpoint: Checkpoint) -> tuple[nn.Module, Tokenizer | None]:
     return model.eval(), tokenizer
 
 
-def find(source: str | Path, *, root: str | Path | None = None, **where: Any) -> Folder:
+def find(source: str | Path, root: str | Path | None, where: Where) -> Folder:
     """The folder of that name, or else the one that the hub's copy of that name is in."""
-    text = str(source)
-    local = Path(text) if root is None else Path(root) / text
-    if not local.exists() and is_hub_id(text):
-        return snapshot(text, Where(**where))
-    return Folder(text, root)
+    if _is_on_hub(source, root):
+        return snapshot(str(source), where)
+    return Folder(source, root)
+
+
+def _is_on_hub(source: str | Path, root: str | Path | None) -> bool:
+    """A hub id that is not a folder here as well."""
+    return is_hub_id(str(source)) and not (Path(root or ".") / source).exists()
 
 
 def read_weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
@@ -76,7 +105,11 @@ def read_weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
 
 
 def fill(model: nn.Module, weights: dict[str, Tensor]) -> None:
-    """Put tensors in the places of a model that was built on the meta device; what it uses twice stays one weight."""
+    """Put tensors in the places of a model that was built on the meta device; what it uses twice stays one weight.
+
+    They are not copied: those in float32 stay mapped from their file (privately: training does not write to it), and
+    GPT-2's, stored the other way round, are seen turned.
+    """
     made: dict[int, nn.Parameter] = {}  # by the identity of what was in the place
     places = [(module, name) for module in model.modules() for name in module._parameters]
     paths = {module: path for path, module in model.named_modules()}
@@ -86,7 +119,7 @@ def fill(model: nn.Module, weights: dict[str, Tensor]) -> None:
             continue
         if id(old) not in made:
             value = weights[f"{paths[module]}.{name}".lstrip(".")]
-            made[id(old)] = nn.Parameter(value.float().contiguous())
+            made[id(old)] = nn.Parameter(value.float())
         module._parameters[name] = made[id(old)]
     for stack in model.modules():
         if isinstance(stack, Stack) and any(table.is_meta for table in stack.position.buffers()):
