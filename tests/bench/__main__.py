@@ -7,9 +7,9 @@ import sys
 import torch
 
 from core.allocator import keep_freed_memory
-from tests.bench import capture, local, recurrent, stacks
+from tests.bench import capture, local, pretrained, recurrent, stacks
 
-BENCHES = {"recurrent": recurrent, "stacks": stacks, "capture": capture, "local": local}
+BENCHES = {"recurrent": recurrent, "stacks": stacks, "capture": capture, "local": local, "pretrained": pretrained}
 
 
 def main(names: list[str]) -> int:
