@@ -33,7 +33,7 @@ export class Hero {
     this.element.hidden = shown.jobs.length > 0;
     if (this.element.hidden) return;
     const { recipe } = state, task = taskOf(recipe.task), { check, refusal } = shown;
-    this.title.textContent = say("train.hero_title", { title: titleOf(recipe) });
+    this.title.textContent = say(check?.known ? "train.hero_known" : "train.hero_title", { title: titleOf(recipe) });
     this.help.textContent = inLanguage(task.help);
     this.go.textContent = say("train.do_train");
     this.go.setAttribute("aria-disabled", String(Boolean(refusal)));
