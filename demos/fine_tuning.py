@@ -11,7 +11,7 @@ from statistics import mean
 import plotly.graph_objects as go
 
 import core
-from core.recipes.fine_tuning import PRETRAINING, fine_tuned, pretraining
+from core.recipes.fine_tuning import PRETRAINING, TUNING, fine_tuned, pretraining
 from demos.stage import Stage, play
 
 LABELS = (8, 32, 128)
@@ -19,12 +19,12 @@ WAYS = {"tuned": "fine-tuned", "scratch": "from scratch"}
 
 
 def demo(stage: Stage) -> dict[str, list[float]]:
-    labels, seeds = (LABELS[:1], 1) if stage.fast else (LABELS, 3)
-    pretrained = stage.train(pretraining(PRETRAINING["steps"] // (20 if stage.fast else 1)))
+    labels, seeds, share = (LABELS[:1], 1, 20) if stage.fast else (LABELS, 3, 1)
+    pretrained = stage.train(pretraining(PRETRAINING["steps"] // share))
     found: dict[str, list[list[float]]] = {way: [[] for _ in labels] for way in WAYS}  # (labels, seed)
     for i, n in enumerate(labels):
         for seed in range(stage.seed, stage.seed + seeds):
-            tuned = fine_tuned(pretrained, n, seed)
+            tuned = fine_tuned(pretrained, n, seed, TUNING["steps"] // share)
             for way, run in {"tuned": tuned, "scratch": core.Run(tuned.recipe.from_scratch, seed)}.items():
                 for _ in run.train():
                     pass

@@ -26,7 +26,7 @@ def pretraining(steps: int = PRETRAINING["steps"]) -> Recipe:
     )
 
 
-def fine_tuned(pretrained: Run, labels: int, seed: int | None = None) -> Run:
+def fine_tuned(pretrained: Run, labels: int, seed: int | None = None, steps: int = TUNING["steps"]) -> Run:
     """A new run, not yet trained, that begins with the pretrained body and has so many labelled sentences, over and
     over. The same from scratch: `Run(run.recipe.from_scratch, run.seed)`."""
-    return pretrained.transfer(TASK, samples=labels, seed=seed, **TUNING)
+    return pretrained.transfer(TASK, samples=labels, seed=seed, **{**TUNING, "steps": steps})
