@@ -163,8 +163,9 @@ class PretrainedRun:
         if form == "stream":
             return Batch((ids, lengths), torch.cat([ids[:, 1:], nothing[:, :1]], dim=1), lengths)
         inputs = (ids, lengths)
-        if getattr(self.model.config, "n_segments", 0):
-            inputs = (*inputs, torch.tensor([self.task.segments(text)]))
+        if hasattr(self.model.config, "n_segments"):  # of an encoder; DistilBERT has none and takes no notice
+            kinds = max(1, self.model.config.n_segments)
+            inputs = (*inputs, torch.tensor([self.task.segments(text)]).clamp(max=kinds - 1))
         return Batch(inputs, nothing[:, 0] if form == "label" else nothing, lengths)
 
     def _answered(self, ids: Tensor, lengths: Tensor) -> Batch:

@@ -118,6 +118,29 @@ def test_every_head_is_shown_in_its_own_form(root, form):
         assert said["said"] == []
 
 
+def test_holes_are_filled_as_transformers_fills_them(client, root):
+    theirs, name = made.bert(root / "small", "masked"), "checkpoint:small"
+    run = gallery.open_run(name).run
+    text = "the [MASK] of France is [MASK]"
+    header, _ = payload.unpack(client.post("/api/reply", json={"run": name, "text": text, "step": 0}).content)
+    ids = typed(run, text).batch.inputs[0]
+    with torch.no_grad():
+        shares = theirs(ids).logits[0].softmax(-1)
+    places = (ids[0] == run.task.ids["[MASK]"]).nonzero().squeeze(1).tolist()
+    assert [hole["place"] for hole in header["holes"]] == places
+    for hole in header["holes"]:
+        best = shares[hole["place"]].topk(len(hole["words"]))
+        np.testing.assert_allclose(hole["shares"], best.values, atol=1e-5)
+        assert hole["words"][0] == run.task.tokens[int(best.indices[0])]
+
+
+@pytest.mark.parametrize("form", ["label", "tags", "answer", "masked"])
+def test_every_kind_of_answer_is_given(client, root, form):
+    made.bert(root / form, form)
+    answer = client.post("/api/reply", json={"run": f"checkpoint:{form}", "held_out": 0, "step": 0})
+    assert payload.unpack(answer.content)[0]["form"] == form
+
+
 @pytest.mark.parametrize("family", ["gpt2", "t5"])
 def test_what_a_checkpoint_writes_is_what_transformers_writes(root, family):
     theirs = getattr(made, family)(root / family)
