@@ -18,7 +18,6 @@ import core
 from app.problem import Problem
 from core import InputError, measures
 from core.layers.alignment import AdditiveAlignment, Alignment
-from core.passing import passing
 from core.run import Run
 from core.tape import Tape
 
@@ -56,8 +55,9 @@ def exact_rollout(run: Run, problem: Problem, step: int, points: list[str]) -> T
     means: list[Tensor] = []
     for _, model in run.views(step):
         wanted = [f"{point}.weights" for point in points]
-        with passing(model, lambda name, weights: means.append(weights[0].mean(0)), *wanted):
+        with core.capture(model, *wanted, keep=lambda name, weights: weights[0].mean(0)) as tape:
             model(*problem.batch.inputs)
+        means += tape.values()
     if len(means) < len(points):
         raise InputError("The model has no attention there.", "模型在那里没有注意力。")
     return measures.rollout(torch.stack(means)[:, None])[-1]

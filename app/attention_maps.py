@@ -1,6 +1,6 @@
 """A stack of attention maps through all of a training, filled snapshot by snapshot: exact while that is small, else pooled.
 
-512 tokens × 144 heads are 151 MB at every snapshot. So each layer is read as it passes (`core.passing`), and of long
+512 tokens × 144 heads are 151 MB at every snapshot. So each layer is read as it passes (`core.capture`), and of long
 inputs only the largest weight of each tile is kept, in steps of 1/255; one head's exact map is asked for by itself
 (`app/arithmetic.py`).
 """

@@ -13,14 +13,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+import core
 from app import attention_maps, payload
 from app.attention_maps import MAPS
 from app.problem import Problem
 from core import InputError
 from core.likeness import ALIKE, COUNTS, FEWEST_TOKENS, likeness, profile
-from core.passing import Visit, passing
 from core.pretrained_run import PretrainedRun
 from core.run import Run
+from core.tape import Keep
 from core.tasks.base import SPECIAL
 
 BEST = 5
@@ -79,9 +80,9 @@ def look_over(run: Run | PretrainedRun, problem: Problem, step: int) -> Seen:
 
 
 @torch.no_grad()
-def _run(run: Run | PretrainedRun, problem: Problem, step: int, visit: Visit) -> None:
+def _run(run: Run | PretrainedRun, problem: Problem, step: int, see_map: Keep) -> None:
     for _, model in run.views(step):
-        with passing(model, visit, *MAPS):
+        with core.capture(model, *MAPS, keep=see_map):
             model(*problem.batch.inputs)
 
 

@@ -16,9 +16,8 @@ from app.answering import answer
 from app.attention_maps import MAPS, Heads, see, stacks_of
 from app.problem import Problem
 from core.moments import CLEAR
-from core.passing import Visit, passing
 from core.run import Run
-from core.tape import Tape
+from core.tape import Keep, Tape
 
 RECURRENT = re.compile(r"(?P<stack>.*?)layers\.(?P<layer>\d+)\.(?P<direction>fwd|bwd)\.(?P<point>\w+)")
 
@@ -94,8 +93,9 @@ def look(run: Run, problem: Problem) -> Look:
 
 
 @torch.no_grad()
-def _taped(model: nn.Module, problem: Problem, visit: Visit) -> Tape:
-    with core.capture(model, "*layers.*", "logits", "next_sentence") as tape, passing(model, visit, *MAPS):
+def _taped(model: nn.Module, problem: Problem, see_map: Keep) -> Tape:
+    rest = "*layers.*", "logits", "next_sentence"
+    with core.capture(model, *rest) as tape, core.capture(model, *MAPS, keep=see_map):
         model(*problem.batch.inputs)
     return tape
 

@@ -185,12 +185,6 @@ def load_tokenizer(folder: str | Path) -> Tokenizer:
                     f"{name} in {folder} cannot be read as a tokenizer: {why}",
                     f"{folder} 中的 {name} 无法作为分词器读取：{why}",
                 ) from error
-    if (folder / "spiece.model").is_file():
-        how = f"transformers.AutoTokenizer.from_pretrained({str(folder)!r}).save_pretrained({str(folder)!r})"
-        raise InputError(
-            f"{folder} has only SentencePiece's own file. Turn it into a tokenizer.json first: {how}",
-            f"{folder} 只有 SentencePiece 自己的文件。请先转换为 tokenizer.json：{how}",
-        )
     listed = ", ".join(readers)
     raise InputError(
         f"There is no tokenizer in {folder}: none of {listed} is there.",

@@ -202,7 +202,7 @@ def test_what_cannot_be_read_is_said(tmp_path):
         load_tokenizer(tmp_path)
     (tmp_path / "tokenizer.json").unlink()
     (tmp_path / "spiece.model").write_bytes(b"...")
-    with pytest.raises(core.InputError, match="save_pretrained"):
+    with pytest.raises(core.InputError, match="no SentencePiece model"):
         load_tokenizer(tmp_path)
     with pytest.raises(core.ConfigError, match="kind"):
         train_tokenizer("syllables", TEXTS)
