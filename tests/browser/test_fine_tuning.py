@@ -42,7 +42,7 @@ def test_numbers_on_screen_are_those_of_the_runs(new_page, locale):
     words, percent = WORDS["zh" if locale == "zh-CN" else "en"], "{:.0f}%" if locale == "zh-CN" else "{:.0f} %"
     bold = [page.locator(".fine-tuning .caption b").nth(i).inner_text() for i in range(3)]
     assert bold == ["8", *(percent.format(100 * found[way][:, 0].mean()) for way in WAYS)]
-    names = page.locator(".fine-tuning .line-name").all_inner_texts()
+    names = page.locator(".fine-tuning .line-name").all_text_contents()
     assert sorted(names) == sorted(words[f"fine_tuning.{way}"] for way in WAYS)
     rows = list(csv.DictReader(io.StringIO(kept(page, "CSV").read_text("utf-8"))))
     for way in WAYS:
