@@ -349,6 +349,36 @@ def test_what_was_fetched_before_is_offered_without_a_network(client, root, monk
     assert "checkpoint:org/tiny" not in checkpoint_places.places(root), "its fetching was stopped halfway"
 
 
+def test_fetching_tells_how_far_it_is_can_be_stopped_and_ends_with_what_it_costs(client, root, monkeypatch):
+    go = threading.Event()
+
+    def slowly(hub_id, where):
+        """The hub, standing in: half of it, then the rest when it is let."""
+        where.progress(50, 100)
+        for _ in range(500):
+            if go.wait(0.01):
+                break
+            where.progress(50, 100)
+        repo = where.folder / "models--org--tiny"
+        made.bert(repo / "snapshots" / ("b" * 40))
+        (repo / "refs").mkdir()
+        (repo / "refs/main").write_text("b" * 40)
+
+    monkeypatch.setattr("app.checkpoint_reading.snapshot", slowly)
+    ask(client, "checkpoints/load", name="org/tiny")
+    assert wait_for(client, "org/tiny", "loading")["source"] == "hub"
+    ask(client, "checkpoints/stop", name="org/tiny")
+    assert "stopped" in wait_for(client, "org/tiny", "failed")["problem"]["en"]
+    assert "checkpoint:org/tiny" not in checkpoint_places.places(root)
+    ask(client, "checkpoints/load", name="org/tiny")
+    wait_for(client, "org/tiny", "loading")
+    go.set()
+    told = wait_for(client, "org/tiny", "away")
+    assert told["source"] == "folder" and told["parameters"] > 0, "here now, and not yet in memory"
+    ask(client, "checkpoints/load", name="org/tiny")
+    wait_for(client, "org/tiny")
+
+
 # The bridge
 
 

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 import core
 from tests.browser.driving import choose_run, open_app, shown, wait_until
+from tests.browser.eyes import minded
 
 MINILM = "checkpoint:all-MiniLM-L6-v2"
 SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -188,5 +189,14 @@ def test_it_reads_well_at_every_size_and_in_both_languages(new_page, size, theme
     load(page)
     expect(page.locator(".untrained")).to_contain_text(words)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out sideways"
+    page.locator(".bridge-ask button").click()  # heads of the same model
+    expect(page.locator(".bridge-card .number").first).to_have_text("1.00")
+    for tab in ("attention", "positions", "generate", "build", "attention"):
+        page.locator(f"#tab-{tab}-button").click()
+        for _ in range(60):  # what takes its time is empty until then
+            page.wait_for_timeout(250)
+            if not minded(page):
+                break
+        assert not minded(page), tab
     box, foot = page.locator(".untrained").bounding_box(), page.locator("#timeline").bounding_box()
     assert box["y"] >= foot["y"] and box["y"] + box["height"] <= foot["y"] + foot["height"] + 1
