@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted({module.name for module in pkgutil.iter_modules(demos.__path__)} - {"stage"})
 EXPECTED = {
     "capture_and_edit": lambda found: found["whole"] >= 0.99 and found["score"] > 0.8 and found["without"] < 0.6,
-    "feature_extraction": lambda found: found["trained"] > max(0.02, found["untrained"]),
+    "feature_extraction": lambda found: found["trained"] > 0.9 > 0.2 + found["untrained"],
     "fine_tuning": lambda found: (
         found["tuned"][0] > found["scratch"][0] + 0.05 and found["tuned"][1] > 0.9 > found["scratch"][1]
     ),
