@@ -52,7 +52,7 @@ def _parts(data: bytes) -> tuple[list[tuple[str, float, int]], int, bytes]:
         elif field == 3:
             table = dict(_fields(value)).get(2, b"")
     if kind != UNIGRAM:
-        raise ValueError("it is no unigram model; transformers can write it as tokenizer.json")
+        raise ValueError("it is no unigram model")
     return pieces, unknown, table
 
 

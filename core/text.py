@@ -181,15 +181,22 @@ def load_tokenizer(folder: str | Path) -> Tokenizer:
                 return Tokenizer(read(folder))
             except Exception as error:  # the library raises nothing narrower
                 why = " ".join(str(error).split())[:200]
+                way_en, way_zh = _as_json(folder) if name == "spiece.model" else ("", "")
                 raise InputError(
-                    f"{name} in {folder} cannot be read as a tokenizer: {why}",
-                    f"{folder} 中的 {name} 无法作为分词器读取：{why}",
+                    f"{name} in {folder} cannot be read as a tokenizer: {why}{way_en}",
+                    f"{folder} 中的 {name} 无法作为分词器读取：{why}{way_zh}",
                 ) from error
     listed = ", ".join(readers)
     raise InputError(
         f"There is no tokenizer in {folder}: none of {listed} is there.",
         f"{folder} 中没有分词器：缺少 {listed}。",
     )
+
+
+def _as_json(folder: Path) -> tuple[str, str]:
+    """The way out where only the `sentencepiece` library can read its own file."""
+    how = f"transformers.AutoTokenizer.from_pretrained({str(folder)!r}).save_pretrained({str(folder)!r})"
+    return f". It may be turned into a tokenizer.json: {how}", f"。可尝试转换为 tokenizer.json：{how}"
 
 
 def shown_bytes(token: str) -> str:
