@@ -141,7 +141,7 @@ def notes(found: Anatomy) -> list[dict[str, str]]:
         ))  # fmt: skip
     if _is_estimated(found.config):
         said.append(core.Text(
-            f"An estimate of 92 million goes round for this size. It leaves out the feed-forward layers: truly"
+            f"An estimate of 92 million goes round for this size. It leaves out the feed-forward layers: in fact"
             f" there are **{total:,}**.",
             f"对这一规模，流传着 9200 万的估算。它漏掉了前馈层：实际为 **{total:,}**。",
         ))  # fmt: skip

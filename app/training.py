@@ -83,7 +83,7 @@ def _check_met(task: Task, family: str) -> None:
         raise ConfigError(
             "family",
             family,
-            Text(f"it cannot meet the task {task.name}.", f"它无法完成任务 {task.name}。"),
+            Text(f"it cannot do the task {task.name}.", f"它无法完成任务 {task.name}。"),
             Text(f"Choose one of: {', '.join(task.families)}.", f"请选择其一：{'、'.join(task.families)}。"),
         )
 

@@ -75,7 +75,7 @@ def sees_the_future(seen: Evidence) -> Notice | None:
         Text(
             f"In training {seen.accuracy:.0%} are right, but when it writes by itself {seen.held_out:.0%}: without the "
             "causal mask it reads each answer off the next token.",
-            f"训练中 {seen.accuracy:.0%} 正确，独自书写时只有 {seen.held_out:.0%}：没有因果掩码，它直接从下一个符号读出答案。",
+            f"训练中 {seen.accuracy:.0%} 正确，独自书写时只有 {seen.held_out:.0%}：没有因果掩码，它直接从下一个词元读出答案。",
         ),
         Text("Hide the future: causal = on.", "请遮住未来：打开 causal。"),
         *_with_usual(seen, {"model": {"causal": True}}),
@@ -107,7 +107,7 @@ def saturated_gates(seen: Evidence) -> Notice | None:
     return Notice(
         "saturated_gates",
         Text(
-            f"{share:.0%} of the values of {name} are all but 0 or 1: hardly any gradient passes.",
+            f"{share:.0%} of the values of {name} are almost 0 or 1: hardly any gradient passes.",
             f"{name} 有 {share:.0%} 的值几乎为 0 或 1：梯度几乎无法通过。",
         ),
         Text(f"Take smaller steps: lr = {lr:g}.", f"请减小步长：lr = {lr:g}。"),
@@ -125,7 +125,7 @@ def no_positions(seen: Evidence) -> Notice | None:
         "no_positions",
         Text(
             "Without positions it sees which tokens there are, but not where.",
-            "没有位置信息：它知道有哪些符号，却不知道在哪里。",
+            "没有位置信息：它知道有哪些词元，却不知道在哪里。",
         ),
         Text(f"Use position = {position}.", f"请用 position = {position}。"),
         {"model": {"position": position}},
@@ -140,7 +140,7 @@ def bottleneck(seen: Evidence) -> Notice | None:
         "bottleneck",
         Text(
             f"One vector must hold the whole source, up to {longest} tokens.",
-            f"一个向量要装下整个源序列，多达 {longest} 个符号。",
+            f"一个向量要装下整个源序列，多达 {longest} 个词元。",
         ),
         Text("Let the decoder look back: attention = bahdanau.", "让解码器回看源序列：attention = bahdanau。"),
         {"model": {"attention": "bahdanau"}},
@@ -156,8 +156,8 @@ def too_shallow(seen: Evidence) -> Notice | None:
     return Notice(
         "too_shallow",
         Text(
-            f"It has {model.n_layers} layer where this task is known to take {layers}: a later one works with what an "
-            "earlier one has marked.",
+            f"It has n_layers = {model.n_layers}, but this task is known to take {layers}: a later layer works with what "
+            "an earlier one has marked.",
             f"它有 {model.n_layers} 层，而已知此任务需要 {layers} 层：后一层要用到前一层标记的内容。",
         ),
         Text(f"Use n_layers = {layers}.", f"请用 n_layers = {layers}。"),
@@ -175,7 +175,7 @@ def by_heart(seen: Evidence) -> Notice | None:
         Text(
             f"It learns its {samples:,} problems by heart: {seen.accuracy:.0%} of those right, but {seen.held_out:.0%} of "
             f"others (chance: {seen.chance:.0%}).",
-            f"它在死记 {samples:,} 道题：这些题对 {seen.accuracy:.0%}，其他题只对 {seen.held_out:.0%}（随机：{seen.chance:.0%}）。",
+            f"它在死记 {samples:,} 道题：这些题对 {seen.accuracy:.0%}，其他题只对 {seen.held_out:.0%}（随机水平：{seen.chance:.0%}）。",
         ),
         Text(
             "Give it fresh problems instead of the same ones, as the recommended recipe does."
@@ -234,7 +234,7 @@ def dead_heads(seen: Evidence) -> Notice | None:
         "dead_head",
         Text(
             f"{len(dead)} of {len(seen.heads)} heads look at all tokens alike, so they tell nothing apart: {listed}.",
-            f"{len(seen.heads)} 个头中有 {len(dead)} 个对所有符号一视同仁，什么也没有区分：{listed}。",
+            f"{len(seen.heads)} 个头中有 {len(dead)} 个对所有词元一视同仁，什么也没有区分：{listed}。",
         ),
         Text(f"Use fewer, wider heads: n_heads = {fewer}.", f"请用更少、更宽的头：n_heads = {fewer}。"),
         {"model": {"n_heads": fewer}},

@@ -201,7 +201,7 @@ class BertConfig(TransformerConfig):
         if self.pooler == "none" and self.judges_sentences:
             raise ConfigError(
                 "next_sentence", True,
-                Text("whether sentences follow is read off the pooler, and there is none.", "两句是否相邻要由池化层判断，而这里没有。"),
+                Text("whether one sentence follows the other is read off the pooler, and there is none.", "两句是否承接要由池化层判断，而这里没有池化层。"),
                 Text("Use next_sentence = False, or pooler = 'tanh'.", "请用 next_sentence = False，或 pooler = 'tanh'。"),
             )  # fmt: skip
 

@@ -117,7 +117,7 @@ def begin_fork(child: Run, parent: Run) -> None:
 
 def missing_parent(recipe: Forked) -> ConfigError:
     origin = recipe.origin
-    exact_en, exact_zh = (" and stands there", "，且停在该步") if origin.exact else ("", "")
+    exact_en, exact_zh = (" and stands there", "并停在该步") if origin.exact else ("", "")
     return ConfigError(
         "parent",
         origin.parent,

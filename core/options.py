@@ -151,6 +151,6 @@ def _likeness(name: str, other: str) -> float:
 
 def _belongs_elsewhere(value: str, name: str) -> tuple[Text, Text]:
     return (
-        Text(f"that is a {name}.", f"这是 {name} 的取值。"),
+        Text(f"that is a value of {name}.", f"这是 {name} 的取值。"),
         Text(f"Use {name} = {value!r}.", f"请用 {name} = {value!r}。"),
     )

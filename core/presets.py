@@ -45,7 +45,7 @@ def _t5(en: str, zh: str, layers: int, width: int, heads: int, inner: int, **opt
 
 PRESETS: dict[str, Preset] = {
     "rnn-parity": _preset(
-        "rnn", "The classroom parity network", "课堂奇偶校验网络", vocab_size=200, d_embed=64, d_hidden=128
+        "rnn", "The classroom parity network", "课堂奇偶网络", vocab_size=200, d_embed=64, d_hidden=128
     ),
     "transformer-classroom": _preset(
         "transformer", "Small enough to train while you watch", "小到可以边看边训练",

@@ -25,7 +25,7 @@ from core.text_kinds import BERT_SPECIAL, RULES, SMALLEST, SPECIAL, around, from
 SHOWN = str.maketrans({" ": "␣", "▁": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥"})  # what would not be seen in a token
 KINDS: dict[str, Text] = {
     "characters": Text("Every character is a token.", "每个字符是一个词元。"),
-    "words": Text("Words and signs.", "按词和标点切分。"),
+    "words": Text("Words and punctuation marks.", "按词和标点切分。"),
     "wordpiece": Text("The longest known pieces of words.", "已知的最长词片。"),
     "bytes": Text("Bytes, joined by how often they stand together.", "按共现频率合并的字节。"),
     "unigram": Text("The likeliest of all ways to cut.", "所有切法中最可能的一种。"),

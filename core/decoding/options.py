@@ -17,12 +17,12 @@ MAX_NEW = integer("max_new", 1, 4_096, "How many tokens are written at most.", "
 BEAMS = integer("beams", 1, 64, "Beam: how many texts grow side by side.", "束搜索：并行生长的文本数。")
 N_BEST = integer("n_best", 1, 64, "Beam: how many of the best texts are given.", "束搜索：给出最好的几条文本。")
 LENGTH_PENALTY = number("length_penalty", -5.0, 5.0, "Beam: log-likelihoods are divided by length to this power; above 0 favours long texts.", "束搜索：对数似然除以长度的此次幂；大于 0 偏向长文本。")
-TEMPERATURE = number("temperature", 0.01, 10.0, "Sample: logits are divided by it; below 1 is bolder, above 1 wilder.", "抽样：logits 除以它；小于 1 更稳，大于 1 更野。")
-TOP_K = integer("top_k", 0, 1_000_000, "Sample: only the k likeliest tokens; 0: all.", "抽样：只留最可能的 k 个词元；0：全部。")
-TOP_P = number("top_p", 0.0, 1.0, "Sample: only the fewest tokens that together reach this probability; 1: all.", "抽样：只留概率之和达到此值的最少词元；1：全部。")
+TEMPERATURE = number("temperature", 0.01, 10.0, "Sample: logits are divided by it; below 1 is safer, above 1 wilder.", "采样：logits 除以它；小于 1 更稳，大于 1 更野。")
+TOP_K = integer("top_k", 0, 1_000_000, "Sample: only the k likeliest tokens; 0: all.", "采样：只留最可能的 k 个词元；0：全部。")
+TOP_P = number("top_p", 0.0, 1.0, "Sample: only the fewest tokens that together reach this probability; 1: all.", "采样：只留概率之和达到此值的最少词元；1：全部。")
 NO_REPEAT = integer("no_repeat", 0, 64, "No run of so many tokens is written twice; 0: anything goes.", "这么长的连续词元不重复出现；0：不限。")
 REPETITION_PENALTY = number("repetition_penalty", 0.1, 10.0, "Above 1, tokens that were there already become less likely.", "大于 1 时，已出现过的词元变得更不可能。")
-SEED = integer("seed", 0, 2**31 - 1, "Sample: the same seed draws the same text.", "抽样：同一种子抽出同样的文本。")
+SEED = integer("seed", 0, 2**31 - 1, "Sample: the same seed draws the same text.", "采样：同一种子抽出同样的文本。")
 # fmt: on
 
 

@@ -19,7 +19,7 @@ PARITY_SOURCE = {
     "training": {"lr": 1e-3, "batch_size": 32, "samples": 2_000, "steps": 189, "weight_decay": 0.01},
     "why": Text(
         "2,000 fixed problems and 198 symbols: it learns them by heart and stays at chance on all others.",
-        "2000 个固定样本、198 种符号：模型死记硬背，在其他样本上停留在随机水平。",
+        "2000 道固定题、198 种符号：它死记这些题，在其他题上停在随机水平。",
     ),
 }
 PARITY_TOO_FAST = {
@@ -91,7 +91,7 @@ GPT_CHEATS = {
     "why": Text(
         "without the causal mask it reads each answer off the next token: the loss falls to 0, but when it must write "
         "by itself that token is not there yet.",
-        "没有因果掩码，它直接从下一个符号读出答案：损失降到 0，但独自书写时那个符号还不存在。",
+        "没有因果掩码，它直接从下一个词元读出答案：损失降到 0，但独自书写时那个词元还不存在。",
     ),
 }
 
@@ -158,7 +158,7 @@ ONE_LAYER = {
     "model": {**GPT, "n_layers": 1},
     "why": Text(
         "one layer cannot do it: a head must first mark each token with the one before.",
-        "一层做不到：必须先有一个头把每个符号标上它前面的符号。",
+        "一层做不到：必须先有一个头给每个词元标上它前面的词元。",
     ),
 }
 

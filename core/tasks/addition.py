@@ -25,7 +25,7 @@ BACKWARDS = switch("backwards", "Write the sum from its last digit on: 12+34 →
 @dataclass(frozen=True, kw_only=True)
 class Addition(Task):
     name = "addition"
-    help = Text("Add two numbers, digit by digit.", "逐位相加两个数。")
+    help = Text("Add two numbers, digit by digit.", "把两个数逐位相加。")
     forms = ("pairs", "stream")
     joiner = ""
 

@@ -151,7 +151,7 @@ class Task(Options):
             self.longest,
             Text(
                 "there are too few different problems to keep some for evaluation.",
-                "不同的问题太少，无法留出评估集。",
+                "不同的题目太少，无法留出评估集。",
             ),
             Text("Use longer sequences or more symbols.", "请用更长的序列或更多的符号。"),
         )
@@ -207,7 +207,7 @@ class Task(Options):
             "head",
             value,
             Text(f"the task {self.name} does not ask for that.", f"任务 {self.name} 不适合这种输出。"),
-            Text(f"It can be met as: {', '.join(self.forms)}.", f"可用形式：{'、'.join(self.forms)}。"),
+            Text(f"It can be done as: {', '.join(self.forms)}.", f"可用形式：{'、'.join(self.forms)}。"),
         )
 
     def lay_out(self, examples: Examples, form: str) -> Batch:

@@ -126,7 +126,7 @@ class RunningParity(Copy):
 
     name = "running parity"
     help = Text(
-        "After every bit: have there been evenly or oddly many ones so far?",
+        "After every bit: has there been an even or an odd number of ones so far?",
         "每一位之后：到目前为止 1 的个数是偶数还是奇数？",
     )
 

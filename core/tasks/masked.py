@@ -31,7 +31,7 @@ NEVER = -1e4
 KEPT, SWAPPED = 0.1, 0.1  # of the chosen tokens: left as they are, or replaced by a random word; the rest is masked
 JUDGED = 512  # held-out problems on which the best reader is tried
 MASK_SHARE = number("mask_share", 0.05, 0.6, "Share of the words that are asked for.", "被提问的词的比例。")
-TEXT = choice("text", "What the sentences tell of.", "句子讲的是什么。", {
+TEXT = choice("text", "What the sentences are about.", "句子讲的是什么。", {
     "stories": ("people and things", "人和东西"),
     "news": ("people, places, organisations and dates, as in the task entities", "人名、地名、机构和日期，与任务 entities 相同"),
 })  # fmt: skip

@@ -142,7 +142,7 @@ class Own(Task):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OwnText(Own):
     name = "own text"
-    help = Text("Write on in the manner of your text.", "按您的文本的风格续写。")
+    help = Text("Go on writing in the style of your text.", "按您的文本的风格续写。")
     forms = ("stream",)
 
     unit: str = option(UNIT, "character")

@@ -6,6 +6,7 @@ import { about, axes, heads, isBertViz, momentWords, pointOf, question, step, we
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { Latest } from "./latest.js";
+import { sentences } from "./sentences.js";
 import { shown, state } from "./store.js";
 import { shortened } from "./token_labels.js";
 import { language, say } from "./words.js";
@@ -85,7 +86,7 @@ export class BertViz {
     const said = [say(`bertviz_caption.${state.focus}`, words)];
     if (vectors && Math.abs(vectors.scale * Math.sqrt(vectors.arrays.keys.shape.at(-1)) - 1) > 1e-6) said.push(say("bertviz_scale"));
     if (vectors && ["alibi", "t5"].includes(shown.story.shape.position)) said.push(say("bertviz_bias"));
-    this.figure.say(said.join(" "));
+    this.figure.say(sentences(...said));
   }
 
   // the room there is, and the page's own colours

@@ -4,6 +4,7 @@ import { askJson, Refusal } from "./api.js";
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { Lines, palette } from "./lines.js";
+import { sentences } from "./sentences.js";
 import { format, say } from "./words.js";
 
 export class Costs {
@@ -101,8 +102,8 @@ class Chart {
     this.lines = new Lines(this.figure.body, { height: 270 });
   }
 
-  show(lengths, series, sentences) {
-    const unit = this.kind === "flops" ? big : bytes, caption = sentences.filter(Boolean).join(" ");
+  show(lengths, series, said) {
+    const unit = this.kind === "flops" ? big : bytes, caption = sentences(...said);
     this.lengths = lengths;
     this.series = series.filter(Boolean);
     const logs = this.series.map((one) => ({ ...one, y: one.y.map((value) => (value ? Math.log10(value) : null)) })), all = logs.flatMap(({ y }) => y.filter((v) => v !== null));

@@ -6,6 +6,7 @@ import { chips, make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { Heatmap } from "./heatmap.js";
 import { Latest } from "./latest.js";
+import { sentences } from "./sentences.js";
 import { state } from "./store.js";
 import { format, inLanguage, say, sayInto } from "./words.js";
 
@@ -103,7 +104,7 @@ export class Panel {
     const cut = [[axes.at(-2), rows, shape.at(-2)], [axes.at(-1), columns, shape.at(-1)]].filter(([name, n, all]) => name && name !== "batch" && n < all).map(([name, n, all]) => say("build.cut", { name, n, all }));
     const whose = of === "run" ? say("build.flow_run", { step: steps[moment] }) : say("build.flow_untrained");
     const spread = spreadOf(shown);
-    this.figure.say([whose, say("build.flow_range", { low: spread.low, high: spread.high, mean: spread.mean }), ...cut].join(" "));
+    this.figure.say(sentences(whose, say("build.flow_range", { low: spread.low, high: spread.high, mean: spread.mean }), ...cut));
   }
 
   labels(axis, count) {

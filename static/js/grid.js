@@ -7,6 +7,7 @@ import { Figure } from "./figure.js";
 import { gridSvg } from "./grid_files.js";
 import { resize } from "./heatmap.js";
 import { roleFont, roleLabel, roleOf } from "./roles.js";
+import { sentences } from "./sentences.js";
 import { set, shown, state } from "./store.js";
 import { say } from "./words.js";
 
@@ -50,7 +51,7 @@ export class Grid {
     const said = [say("grid_caption", { layers, heads: count })];
     if (limit < 1) said.push(say("grid_limit", { limit }));
     if (pooled) said.push(say("pooled", { side: pooled, length: shape[3] }));
-    this.figure.say(said.join(" "));
+    this.figure.say(sentences(...said));
   }
 
   // every head painted once into one small picture, which lasts until the moment or the ground changes

@@ -9,6 +9,7 @@ import { Figure } from "./figure.js";
 import { Heatmap } from "./heatmap.js";
 import { Latest } from "./latest.js";
 import { roleOf, roleWords } from "./roles.js";
+import { sentences } from "./sentences.js";
 import { set, shown, state } from "./store.js";
 import { isolated, quoted } from "./token_labels.js";
 import { say } from "./words.js";
@@ -87,7 +88,7 @@ export class OneHead {
     const said = [state.focus === "rollout" ? this.rolloutSentence(data) : this.sentence()];
     if (data.pooled) said.push(say("exact_waiting", { side: data.pooled }));
     if (state.focus === "arcs") said.push(say("arcs_caption", { least: FAINT }));
-    return said.join(" ");
+    return sentences(...said);
   }
 
   sentence() {

@@ -1,10 +1,11 @@
 """Everything on screen exists in both languages, and every word the scripts ask for exists."""
 
+import json
 import re
 import string
 from pathlib import Path
 
-from app.i18n import WORDS
+from app.i18n import LOCALES, WORDS
 
 JS = Path(__file__).resolve().parents[2] / "static/js"
 ASKED = re.compile(r'(?<![.\w])(?:say|has)\("([\w.\-]+)"')
@@ -20,6 +21,12 @@ def test_both_languages_have_the_same_words_with_the_same_blanks():
         assert text.strip() and WORDS["zh"][key].strip(), key
         assert blanks(text) == blanks(WORDS["zh"][key]), key
         assert text.count("**") == WORDS["zh"][key].count("**"), key
+
+
+def test_no_word_stands_in_two_files():
+    for folder in LOCALES.iterdir():
+        parts = [json.loads(path.read_text("utf-8")) for path in folder.glob("*.json")]
+        assert sum(map(len, parts)) == len(WORDS[folder.name]), folder.name
 
 
 def test_every_word_the_page_asks_for_is_there():

@@ -101,7 +101,7 @@ def test_it_says_that_it_brings_no_training_and_offers_other_sentences(new_page)
     wait_until(
         page, "s.state.heldOut === 1 && s.shown.look.heads[0].measures.includes('induction')"
     )  # words come twice
-    for tab, words in {"gates": "no gates", "generate": "no head", "positions": "Read off the checkpoint"}.items():
+    for tab, words in {"gates": "no gates", "generate": "no output", "positions": "Read off the checkpoint"}.items():
         page.locator(f"#tab-{tab}-button").click()
         expect(page.locator(f".view-{tab}")).to_contain_text(words)
     page.locator("#tab-build-button").click()

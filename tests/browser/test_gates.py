@@ -155,7 +155,9 @@ def test_a_click_chooses_unit_and_step_and_arrow_keys_do_too(new_page):
     box = page.locator(".gates-units canvas").bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     unit, step = shown(page, "[s.state.unit, s.state.step]")
-    expect(page.locator(".gates-equations h3")).to_contain_text(f"Unit {unit} at token {TEXT.split()[step]} ({step})")
+    expect(page.locator(".gates-equations h3")).to_contain_text(
+        f"Unit {unit} at token \u2068{TEXT.split()[step]}\u2069 ({step})"  # a token keeps its own direction
+    )
     page.locator(".gates-score").focus()
     page.keyboard.press("ArrowLeft")
     assert shown(page, "s.state.step") == step - 1

@@ -14,7 +14,7 @@ from core.pretrained.facts import Facts
 
 NO_HEAD = Text(
     "The checkpoint has no head: the logits are the hidden states themselves.",
-    "检查点不含输出头：logits 即隐藏状态本身。",
+    "检查点不含输出头：logits 即隐状态本身。",
 )
 TIED_HEAD = Text(
     "The checkpoint has no head of its own; as input and output are tied, the token table serves as one.",
