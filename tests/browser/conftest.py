@@ -7,12 +7,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = ROOT / ".browser/lib"  # what install_chromium.sh fetched for Playwright's driver
@@ -27,14 +28,21 @@ CHROMIUM_ARGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no other machine is there
 ]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test's cases (sizes, languages, runs), every other one is left to `make test-all`."""
+    cases: Counter[tuple[Path, str]] = Counter()
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker("browser")
+            name = item.path, item.originalname
+            if cases[name] % 2:
+                item.add_marker("slow")
+            cases[name] += 1
 
 
 def _chromium() -> str:
@@ -135,47 +143,71 @@ def browser() -> Iterator[Browser]:
         playwright.stop()
 
 
-@pytest.fixture
-def new_page(browser: Browser, app_url: str) -> Iterator[Callable[..., Page]]:
-    """Opens pages, each in a context of its own made with the given options (viewport, locale, ...).
+@pytest.fixture(scope="session")
+def troubles() -> list[str]:
+    """What the open pages log as errors, throw, or ask for outside the app."""
+    return []
 
-    The test fails if one of them logs an error, throws, or asks for anything outside the app.
-    """
-    troubles: list[str] = []
-    contexts: list[BrowserContext] = []
 
+@pytest.fixture(scope="session")
+def new_context(browser: Browser, app_url: str, troubles: list[str]) -> Callable[..., BrowserContext]:
     local = (f"{app_url}/", f"{app_url.replace('http', 'ws', 1)}/", "data:", "blob:", "about:")
 
     def own(url: str) -> bool:
         return url.startswith(local)
 
-    def guard(route: Route) -> None:
-        if own(route.request.url):
-            route.continue_()
-        else:
-            troubles.append(f"request outside the app: {route.request.url}")
-            route.abort()
+    def make(**options) -> BrowserContext:
+        # Requests made by a service worker would not be told of.
+        context = browser.new_context(**{"base_url": app_url, "service_workers": "block", **options})
+        context.on("request", lambda one: own(one.url) or troubles.append(f"request outside the app: {one.url}"))
+        context.on("weberror", lambda error: troubles.append(f"page error: {error.error}"))
+        context.on("console", lambda one: one.type == "error" and troubles.append(f"console error: {one.text}"))
+        context.on(
+            "page",
+            lambda page: page.on(
+                "websocket", lambda ws: own(ws.url) or troubles.append(f"connection outside the app: {ws.url}")
+            ),
+        )
+        return context
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def kept_contexts() -> dict[str, BrowserContext]:
+    """By their options: a browser that has been here before has the scripts, and nothing else, of its last visit."""
+    return {}
+
+
+@pytest.fixture
+def new_page(
+    new_context: Callable[..., BrowserContext], kept_contexts: dict[str, BrowserContext], troubles: list[str]
+) -> Iterator[Callable[..., Page]]:
+    """Opens pages, each as of a person of its own, with the given options (viewport, locale, ...).
+
+    The test fails if one of them logs an error, throws, or asks for anything outside the app.
+    """
+    troubles.clear()
+    used: list[BrowserContext] = []
 
     def open_page(**options) -> Page:
-        # Requests made by a service worker would bypass the guard.
-        context = browser.new_context(**{"base_url": app_url, "service_workers": "block", **options})
-        contexts.append(context)
-        context.route("**/*", guard)
-        context.on("weberror", lambda error: troubles.append(f"page error: {error.error}"))
-        context.on(
-            "console",
-            lambda message: message.type == "error" and troubles.append(f"console error: {message.text}"),
-        )
-        page = context.new_page()
-        page.on(
-            "websocket",
-            lambda ws: own(ws.url) or troubles.append(f"connection outside the app: {ws.url}"),
-        )
-        return page
+        context = kept_contexts.get(name := repr(sorted(options.items())))
+        if context is None:
+            context = kept_contexts[name] = new_context(**options)
+        elif context in used:
+            context = new_context(**options)
+        used.append(context)
+        return context.new_page()
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for context in used:
+        if context in kept_contexts.values():
+            for page in context.pages:
+                page.evaluate("localStorage.clear(); sessionStorage.clear()")
+                page.close()
+            context.clear_cookies()
+        else:
+            context.close()
     if troubles:
         pytest.fail("\n".join(dict.fromkeys(troubles)), pytrace=False)
 

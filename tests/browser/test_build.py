@@ -44,8 +44,8 @@ OTHERWISE = {  # every family with options that are not its defaults
 }
 LARGE = ["bert-large", "gpt2-xl", "t5-large"]
 LOOKS = [
-    ((1440, 900), "light", "en-US"), ((1440, 900), "dark", "zh-CN"), ((1920, 1080), "dark", "en-US"),
-    ((390, 844), "light", "zh-CN"),
+    ((1440, 900), "light", "en-US"), ((1440, 900), "dark", "zh-CN"), ((390, 844), "light", "zh-CN"),
+    ((1920, 1080), "dark", "en-US"),
 ]  # fmt: skip
 
 

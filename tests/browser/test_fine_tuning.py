@@ -71,8 +71,8 @@ def test_under_the_pointer_and_the_keys_are_mean_and_range(new_page):
         page.keyboard.press("ArrowRight")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [(1440, 900), (1920, 1080), (390, 844)], ids=["wide", "large", "phone"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_fits_the_page(new_page, size, theme):
     page = open_section(new_page, size, theme, "zh-CN" if theme == "dark" else "en-US")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -39,7 +39,7 @@ def test_first_look_has_a_worked_example_and_one_button(new_page, size, theme, l
     assert shown(page, "s.state.tab") == "train"
 
 
-TAUGHT = [("lstm", "parity", "gates"), ("transformer", "copy", "attention"), ("gpt", "induction", "attention")]
+TAUGHT = [("lstm", "parity", "gates"), ("gpt", "induction", "attention"), ("transformer", "copy", "attention")]
 
 
 @pytest.mark.parametrize(("family", "task", "tab"), TAUGHT)

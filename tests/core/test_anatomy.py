@@ -55,14 +55,16 @@ def test_families_and_presets_are_drawn_as_they_are(name):
 
 
 @pytest.mark.parametrize(
-    ("family", "options"), VARIANTS, ids=lambda value: value if isinstance(value, str) else label(value)
+    ("family", "options"),
+    [pytest.param(*one, marks=[pytest.mark.slow] if i % 3 else []) for i, one in enumerate(VARIANTS)],
+    ids=lambda value: value if isinstance(value, str) else label(value),
 )
 def test_every_option_is_drawn_as_it_is(family, options):
     check_against_the_model(core.anatomy(small_config(family, **options), time=TIME, target_time=TARGET))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("layers", [4, 5, 9])
+@pytest.mark.parametrize("layers", [4, pytest.param(5, marks=pytest.mark.slow), 9])
 def test_deep_stacks_are_those_of_a_full_pass(family, layers):
     options = {"n_layers": layers, **({"n_decoder_layers": layers + 2} if family in ("transformer", "t5") else {})}
     found = core.anatomy(small_config(family, **options), time=TIME, target_time=TARGET)

@@ -86,7 +86,9 @@ MIB = 1024**2
 @pytest.mark.parametrize(
     ("kept", "bound"),
     [
-        ("stream", 80 * MIB),  # one layer's 12 MiB of weights, and what computing them takes
+        pytest.param(
+            "stream", 80 * MIB, marks=pytest.mark.slow
+        ),  # one layer's 12 MiB of weights, and what computing them takes
         ("bytes", 80 * MIB + 36 * MIB),  # and all 144 heads, a byte per weight
     ],
 )

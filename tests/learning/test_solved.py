@@ -17,6 +17,10 @@ MEANT_TO_FAIL = [names for names in ALL if recipe(*names).why]
 MEANT_TO_LEARN = [names for names in ALL if not recipe(*names).why]
 
 
+def later(family: str):
+    return pytest.param(family, marks=pytest.mark.slow)
+
+
 def trained(chosen: Recipe, seed: int = 0) -> Run:
     run = Run(chosen, seed)
     list(run.train())
@@ -33,7 +37,7 @@ def test_every_recipe_can_be_made():
             Run(chosen)
 
 
-@pytest.mark.parametrize("family", ["rnn", "gru", "lstm"])
+@pytest.mark.parametrize("family", [later("rnn"), later("gru"), "lstm"])
 def test_parity(family):
     run = trained(recipe(family, "parity"))
     assert run.evaluate(512).accuracy >= 0.99
@@ -50,15 +54,7 @@ def test_copy():
     assert best in {m.head for m in find_moments(run) if m.text.en.endswith("becomes an alignment head")}
 
 
-@pytest.mark.parametrize("family", ["rnn", "gru", "lstm", "gpt"])
-def test_recall(family):
-    assert trained(recipe(family, "recall")).evaluate(512).accuracy >= 0.99
-
-
-def test_reverse():
-    assert trained(recipe("transformer", "reverse")).evaluate(512).accuracy >= 0.99
-
-
+@pytest.mark.slow
 def test_a_model_that_sees_the_future_learns_to_cheat():
     """Its loss is nearly 0; left to write by itself, it knows nothing."""
     run = trained(recipe("gpt", "copy", "cheats"))
@@ -66,6 +62,7 @@ def test_a_model_that_sees_the_future_learns_to_cheat():
     assert run.evaluate(256).accuracy < 0.5
 
 
+@pytest.mark.slow
 def test_forgetting_is_the_forget_gates_doing():
     """The same recipe with open gates learns."""
     failing = recipe("lstm", "recall", "forgets")

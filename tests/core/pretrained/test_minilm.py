@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.nn.functional as F
 import transformers as hf
 from torch import Tensor
 
@@ -87,24 +88,18 @@ def test_hidden_states_and_all_attentions(sides):
             assert_equal(tape[f"blocks.{i}.resid_in"][valid], expected.hidden_states[i][valid], 1e-4, f"hidden {i}")
 
 
-def embed(hidden: Tensor, valid: Tensor) -> Tensor:
+def embed(hidden: Tensor) -> Tensor:
     """The mean over a sentence's tokens, at length 1, as this model was trained for: (sentence, d_model)"""
-    mean = (hidden * valid[..., None]).sum(1) / valid.sum(1, keepdim=True)
-    return mean / mean.norm(dim=-1, keepdim=True)
+    return F.normalize(hidden.mean(1), dim=-1)
 
 
 def test_sentence_embeddings(sides):
     ours, _, theirs, ids, lengths = sides
-    valid = valid_mask(lengths, ids.shape[1])
+    sentences = [row[None, :length] for row, length in zip(ids, lengths, strict=True)]
     with torch.no_grad():
-        found = torch.cat([ours(i, n).hidden for i, n in zip(ids.split(5), lengths.split(5), strict=True)])
-        expected = torch.cat(
-            [
-                theirs(i, attention_mask=v.long()).last_hidden_state
-                for i, v in zip(ids.split(5), valid.split(5), strict=True)
-            ]
-        )
-    cosines, their_cosines = (embed(hidden, valid) @ embed(hidden, valid).T for hidden in (found, expected))
+        found = torch.cat([embed(ours(sentence).hidden) for sentence in sentences])
+        expected = torch.cat([embed(theirs(sentence).last_hidden_state) for sentence in sentences])
+    cosines, their_cosines = found @ found.T, expected @ expected.T
     assert_equal(cosines, their_cosines, 1e-4, "cosines")
     assert (
         cosines[0, 1] > 0.7 > 0.3 > cosines[0, 2] and cosines[2, 3] > 0.5
