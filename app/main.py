@@ -43,7 +43,7 @@ def make_app() -> FastAPI:
     theme = gr.themes.Base(
         primary_hue="teal", neutral_hue="slate", font=["system-ui", "sans-serif"], font_mono=["monospace"]
     )
-    app = FastAPI(lifespan=open_hours)
+    app = FastAPI(lifespan=open_hours, openapi_url=None)  # its page of documentation would come from a CDN
     app.include_router(bundles.router)  # before the folder it seems to lie in
     app.mount("/ours", StaticFiles(directory=STATIC), name="ours")
     app.include_router(router)
@@ -60,6 +60,7 @@ def make_app() -> FastAPI:
         favicon_path=str(STATIC / "icons/favicon.svg"),
         footer_links=[],
         ssr_mode=False,  # the page draws itself
+        max_file_size=1,  # byte: files are read by our own routes, which check them; Gradio need keep none
     )
 
 
