@@ -9,24 +9,30 @@ then weight = exp(score) / Σ exp(score) over the keys that the mask keeps.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Size, Tensor, nn
 
 import core
 from app.problem import Problem
 from core import InputError, measures
 from core.layers.alignment import AdditiveAlignment, Alignment
+from core.layers.attention import Attention
 from core.run import Run
-from core.tape import Tape
+from core.tape import Keep, Tape
+
+READS_ITSELF = re.compile(r"(?:encoder\.)?blocks\.\d+\.attn")
 
 
 @torch.no_grad()
-def tape_at(run: Run, problem: Problem, step: int, *patterns: str) -> tuple[nn.Module, Tape]:
+def tape_at(
+    run: Run, problem: Problem, step: int, *patterns: str, keep: Keep | None = None
+) -> tuple[nn.Module, Tape]:
     """The model as it was at a step, and what it did with the problem."""
     for _, model in run.views(step):
-        with core.capture(model, *patterns) as tape:
+        with core.capture(model, *patterns, keep=keep) as tape:
             model(*problem.batch.inputs)
         return model, tape
     raise InputError(f"There is no snapshot of step {step}.", f"第 {step} 步没有快照。")
@@ -36,8 +42,12 @@ def weights_point(tape: Tape, point: str) -> str:
     """`blocks.0.attn` → `blocks.0.attn.weights`, if the model has attention there."""
     name = f"{point}.weights"
     if name not in tape:
-        raise InputError(f"The model has no attention at {point[:60]!r}.", f"模型在 {point[:60]!r} 处没有注意力。")
+        raise no_attention(point)
     return name
+
+
+def no_attention(point: str) -> InputError:
+    return InputError(f"The model has no attention at {point[:60]!r}.", f"模型在 {point[:60]!r} 处没有注意力。")
 
 
 def exact_head(run: Run, problem: Problem, step: int, point: str, head: int) -> tuple[Tensor, Tensor | None]:
@@ -49,33 +59,55 @@ def exact_head(run: Run, problem: Problem, step: int, point: str, head: int) -> 
     return weights[head], None if mask is None else mask[0, 0].expand(weights.shape[1:])
 
 
-@torch.no_grad()
 def exact_rollout(run: Run, problem: Problem, step: int, points: list[str]) -> Tensor:
     """(query, key): up to the last of these layers; only their means are held."""
-    means: list[Tensor] = []
-    for _, model in run.views(step):
-        wanted = [f"{point}.weights" for point in points]
-        with core.capture(model, *wanted, keep=lambda name, weights: weights[0].mean(0)) as tape:
-            model(*problem.batch.inputs)
-        means += tape.values()
-    if len(means) < len(points):
-        raise InputError("The model has no attention there.", "模型在那里没有注意力。")
-    return measures.rollout(torch.stack(means)[:, None])[-1]
+    if not all(READS_ITSELF.fullmatch(point) for point in points):
+        raise InputError(
+            "A rollout goes through the layers in which the input looks at itself; ask for those alone.",
+            "注意力展开只经过输入内部的自注意力层；请只选择这些层。",
+        )
+    wanted = [f"{point}.weights" for point in points]
+    _, tape = tape_at(run, problem, step, *wanted, keep=lambda name, weights: weights[0].mean(0))
+    for point in points:
+        weights_point(tape, point)
+    return measures.rollout(torch.stack(list(tape.values()))[:, None])[-1]
+
+
+def vector_sizes(model: nn.Module, problem: Problem, points: list[str]) -> tuple[Size, Size]:
+    """(layer, head, query, unit) and (layer, head, key, unit) of these points, known before the model runs."""
+    sizes = {_vector_sizes(model, problem, point) for point in points}
+    if len(sizes) > 1:
+        raise InputError(
+            "These layers do not look from and at the same tokens; ask for those of one stack.",
+            "这些层的查询与键并非来自相同的词元；请只选择同一组层。",
+        )
+    queries, keys = sizes.pop()
+    return Size([len(points), *queries]), Size([len(points), *keys])
+
+
+def _vector_sizes(model: nn.Module, problem: Problem, point: str) -> tuple[Size, Size]:
+    module, config = dict(model.named_modules()).get(point), model.config
+    if isinstance(module, AdditiveAlignment):
+        raise InputError(
+            "This attention adds query and key instead of multiplying them; click a cell of the map for its arithmetic.",
+            "这种注意力把查询与键相加而不是相乘；请点击热图中的格子查看其算式。",
+        )
+    if not isinstance(module, Attention | Alignment):
+        raise no_attention(point)
+    heads, unit = (1, config.d_hidden) if isinstance(module, Alignment) else (module.n_heads, module.d_head)
+    queries = keys = len(problem.given if point.startswith("decoder") else problem.source)
+    if point.endswith("cross"):
+        keys = -(-len(problem.source) // getattr(config, "downsample", 1))
+    return Size([heads, queries, unit]), Size([heads, keys, unit])
 
 
 @torch.no_grad()
 def vectors(run: Run, problem: Problem, step: int, points: list[str]) -> tuple[Tensor, Tensor, float]:
     """Queries and keys of every head, (layer, head, time, unit) each, and the factor on their product."""
-    model, tape = tape_at(run, problem, step, *(f"{point}.[qkw]*" for point in points), "decoder.layers.*")
-    for point in points:
-        weights_point(tape, point)
-    found = [queries_and_keys(model, tape, problem, point) for point in points]
-    if any(keys is None for _, keys, _ in found):
-        raise InputError(
-            "This attention adds query and key instead of multiplying them; click a cell of the map for its arithmetic.",
-            "这种注意力把查询与键相加而不是相乘；请点击热图中的格子查看其算式。",
-        )
-    return torch.stack([q for q, _, _ in found]), torch.stack([k for _, k, _ in found]), found[0][2]
+    vector_sizes(run.model, problem, points)  # refuses those that cannot be put together
+    model, tape = tape_at(run, problem, step, *(f"{point}.[qk]" for point in points), "decoder.layers.*")
+    queries, keys, scales = zip(*(queries_and_keys(model, tape, problem, point) for point in points), strict=True)
+    return torch.stack(queries), torch.stack(keys), scales[0]
 
 
 def cells(

@@ -39,6 +39,10 @@ class Seen:
     outside: Tensor  # (layer, head): the share of weight on tokens that are left out
     left_out: list[str]  # those tokens, each once
 
+    @property
+    def nbytes(self) -> int:
+        return sum(values.nbytes for values in (*self.profile.values(), self.outside, self.problem.ids))
+
     def one(self, layer: int, head: int) -> dict[str, Tensor]:
         return {name: values[layer, head] for name, values in self.profile.items()}
 
@@ -81,9 +85,11 @@ def look_over(run: Run | PretrainedRun, problem: Problem, step: int) -> Seen:
 
 @torch.no_grad()
 def _run(run: Run | PretrainedRun, problem: Problem, step: int, see_map: Keep) -> None:
-    for _, model in run.views(step):
-        with core.capture(model, *MAPS, keep=see_map):
-            model(*problem.batch.inputs)
+    found = next(run.views(step), None)
+    if found is None:
+        raise InputError(f"There is no snapshot of step {step}.", f"第 {step} 步没有快照。")
+    with core.capture(found[1], *MAPS, keep=see_map):
+        found[1](*problem.batch.inputs)
 
 
 def find(

@@ -70,9 +70,13 @@ def preset_of(config: Config) -> str | None:
     return next((name for name in names if core.configure(name) == config), None)
 
 
+def written(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
 def python_of(config: Config) -> str:
     """The shortest line that builds it."""
-    options = "".join(f", {name}={value!r}" for name, value in changed(config).items())
+    options = "".join(f", {name}={written(value)}" for name, value in changed(config).items())
     preset = preset_of(config)
     call = f'core.build("{preset}")' if preset and options else f'core.build("{config.family}"{options})'
     return f"import core\n\nmodel = {call}"

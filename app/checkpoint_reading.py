@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -27,6 +27,7 @@ from core.pretrained_run import PretrainedRun, Signs, check_vocabulary
 
 PROBED = 16_000_000  # bytes that are read to learn how fast that goes
 SLOWEST = 1e6  # bytes a second
+ROOT = Text("the checkpoint folder", "检查点文件夹")
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class Cost:
     parameters: int
     bytes: int  # of memory
     notes: tuple[Text, ...]
+    download: int = 0  # bytes still to be fetched from the hub
+    commit: str | None = None  # of the hub, to which all this applies
 
 
 def inspected(place: Place) -> Checkpoint:
@@ -47,7 +50,17 @@ def inspected(place: Place) -> Checkpoint:
 
 
 def cost_at(place: Place) -> Cost:
-    found = inspected(place)
+    return _cost(inspected(place), place)
+
+
+def cost_ahead(place: Place) -> Cost:
+    """Of a checkpoint on the hub: its small files are fetched, and the headers of its weights."""
+    with plain_words(place):
+        found = core.pretrained.inspect(place.title, root=place.root, cache=place.root / HUB_CACHE)
+    return replace(_cost(found, place), download=found.download_bytes, commit=found.folder.path.name)
+
+
+def _cost(found: Checkpoint, place: Place) -> Cost:
     if not found.has_tokenizer:
         raise InputError(
             f"{place.title} has no tokenizer files, so no text can be read with it.",
@@ -59,7 +72,8 @@ def cost_at(place: Place) -> Cost:
 
 def read_rate(place: Place) -> float:
     """Bytes a second: how fast the beginning of its weights can be read just now."""
-    weights = max(place.folder.glob("*.safetensors"), key=lambda path: path.stat().st_size)
+    files = (path for path in place.folder.glob("*.safetensors") if path.is_file())
+    weights = max(files, key=lambda path: path.stat().st_size)
     began = time.monotonic()
     with weights.open("rb") as file:
         count = len(file.read(PROBED))
@@ -102,9 +116,9 @@ def signs_of(found: Checkpoint) -> Signs:
     return Signs(bos, number("eos_token_id", 1 if two else None), pad)
 
 
-def fetch(place: Place, reading: Reading) -> None:
-    """From the hub into the root's own cache."""
-    where = Where(place.root / HUB_CACHE, progress=lambda done, total: reading.tell(done / max(1, total)))
+def fetch(place: Place, commit: str | None, reading: Reading) -> None:
+    """From the hub into the root's own cache: what was looked at before, whatever its name stands for by now."""
+    where = Where(place.root / HUB_CACHE, commit, progress=lambda done, total: reading.tell(done / max(1, total)))
     with plain_words(place):
         snapshot(place.title, where)
 
@@ -115,12 +129,13 @@ def plain_words(place: Place) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(*(without_paths(error.text(language), place) for language in ("en", "zh"))) from error
+        raise InputError(*(without_paths(error, place, language) for language in ("en", "zh"))) from error
 
 
-def without_paths(said: str, place: Place) -> str:
-    for path in (place.folder, place.root):
+def without_paths(error: InputError, place: Place, language: str) -> str:
+    said = error.text(language)
+    for path, name in ((place.folder, place.title), (place.root, getattr(ROOT, language))):
         for spelling in (path.resolve(), path.absolute(), path):
             if spelling != Path("."):
-                said = said.replace(str(spelling), place.title)
+                said = said.replace(str(spelling), name)
     return said

@@ -1,7 +1,7 @@
 """Loaded checkpoints: one copy each for all sessions, within a budget of memory, read in the background.
 
-Whoever asks for one while it is being read waits a while, then is told how far it has come. When a new one needs room,
-those that nobody has used for longest go.
+Whoever asks for one while it is being read waits a moment, then is told how far it has come and may ask again. When a
+new one needs room, those that nobody has used for longest go.
 """
 
 from __future__ import annotations
@@ -16,8 +16,16 @@ from typing import Any
 from core import InputError
 from core.pretrained_run import PretrainedRun
 
-PATIENCE = 60.0  # seconds that a request waits
+PATIENCE = 1.5  # seconds that a request waits, and holds one of the server's threads
 GIGABYTE = 1_000_000_000
+BUDGET = 2 * GIGABYTE  # unless somebody says otherwise
+REMEMBERED = 64  # of those that ended: what went wrong
+
+
+class Wait(InputError):
+    """Not now; the same question will be answered in a while."""
+
+    again = True
 
 
 class Stopped(Exception):
@@ -29,7 +37,7 @@ class Reading:
     """One checkpoint on its way into memory."""
 
     bytes: int
-    began: float = field(default_factory=time.monotonic)
+    fetches: bool = False  # from the hub
     done: float = 0.0  # 0 … 1
     stop: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
@@ -47,7 +55,7 @@ Read = Callable[[Reading], PretrainedRun]
 
 @dataclass
 class Shelf:
-    budget: int = 2 * GIGABYTE
+    budget: int = BUDGET
     rate: float | None = None  # bytes a second, as measured when the last one was read
     ready: OrderedDict[str, tuple[PretrainedRun, int]] = field(
         default_factory=OrderedDict
@@ -69,20 +77,33 @@ class Shelf:
         with self.lock:
             if key in self.ready:
                 return
-            self._check_budget(size)
-            self.send_for(key, lambda reading: self._put(key, reading, read), size)
+            self.check_budget(size)
+            self._send_for(key, lambda reading: self._put(key, reading, read), size)
 
-    def send_for(self, key: str, work: Callable[[Reading], None], size: int = 0) -> None:
-        """Do some work for it in the background, once at a time."""
+    def fetch(self, key: str, work: Callable[[Reading], None]) -> None:
+        """Bring it here in the background; one at a time."""
         with self.lock:
-            if not self._is_moving(key):
-                reading = self.reading[key] = Reading(size)
-                threading.Thread(target=self._safely, args=(reading, work), daemon=True).start()
+            if any(one.fetches and not one.ended.is_set() for other, one in self.reading.items() if other != key):
+                raise InputError(
+                    "Another checkpoint is being downloaded; one at a time.",
+                    "正在下载另一个检查点；一次只能下载一个。",
+                )
+            self._send_for(key, work, fetches=True)
+
+    def _send_for(self, key: str, work: Callable[[Reading], None], size: int = 0, fetches: bool = False) -> None:
+        if self._is_moving(key):
+            return
+        self.reading.pop(key, None)
+        ended = [other for other, one in self.reading.items() if one.ended.is_set()]
+        for other in ended[: -REMEMBERED + 1]:
+            del self.reading[other]
+        reading = self.reading[key] = Reading(size, fetches)
+        threading.Thread(target=self._safely, args=(reading, work), daemon=True).start()
 
     def _is_moving(self, key: str) -> bool:
         return key in self.reading and not self.reading[key].ended.is_set()
 
-    def _check_budget(self, size: int) -> None:
+    def check_budget(self, size: int) -> None:
         if size > self.budget:
             need, have = (f"{amount / GIGABYTE:.2f}" for amount in (size, self.budget))
             raise InputError(
@@ -123,16 +144,16 @@ class Shelf:
     def get(self, key: str, size: int, read: Read) -> PretrainedRun:
         """The one copy there is; it is read first if it had to make way for another."""
         while True:
-            self.begin(key, size, read)
             with self.lock:
+                self.begin(key, size, read)
                 if key in self.ready:
                     self.ready.move_to_end(key)
                     return self.ready[key][0]
                 reading = self.reading[key]
             if not reading.ended.wait(PATIENCE):
-                raise InputError(
-                    f"It is still being loaded: {reading.done:.0%} so far. Try again in a moment.",
-                    f"仍在加载：已完成 {reading.done:.0%}。请稍后再试。",
+                raise Wait(
+                    f"The checkpoint is still being loaded: {reading.done:.0%} so far.",
+                    f"检查点仍在加载：已完成 {reading.done:.0%}。",
                 )
             if reading.problem is not None:
                 raise reading.problem

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from app.checkpoint_places import Place, default_root, find, is_name, places
-from app.checkpoint_reading import Cost, cost_at, fetch, read_rate, read_whole
-from app.checkpoint_shelf import Shelf
+from app.checkpoint_reading import Cost, cost_ahead, cost_at, fetch, read_rate, read_whole
+from app.checkpoint_shelf import Shelf, Wait
 from app.controls import both
 from app.i18n import WORDS
+from app.keeping import Keeper
 from app.passages import example
 from app.shipped import Opened
 from core import InputError
@@ -19,7 +21,6 @@ from core.decoding import writes
 from core.options import Text
 from core.pretrained_run import PretrainedRun
 
-BUDGET = 2_000_000_000  # bytes
 LENGTH = 20  # tokens that are written unless somebody says otherwise
 
 
@@ -29,7 +30,9 @@ class Settings:
 
 
 settings = Settings(default_root())
-shelf = Shelf(BUDGET)
+shelf = Shelf()
+ahead = Keeper(64, lambda cost: 1)  # what those on the hub would cost
+looking_up = threading.Lock()  # on the hub, one at a time: it may not answer for long
 
 
 def set_up(root: Path, budget: int) -> None:
@@ -57,12 +60,22 @@ def _cost(place: Place, fingerprint: tuple) -> Cost:
 
 
 def cost(place: Place) -> Cost:
-    return _cost(place, place.fingerprint)
+    """Refuses what cannot be a model here; of one on the hub, before anything but its small files is fetched."""
+    return _cost(place, place.fingerprint) if place.source != "hub" else ahead.get(place, lambda: _looked_up(place))
+
+
+def _looked_up(place: Place) -> Cost:
+    if not looking_up.acquire(timeout=1):
+        raise Wait("Another checkpoint is being looked up on the hub.", "正在模型库中查找另一个检查点。")
+    try:
+        return cost_ahead(place)
+    finally:
+        looking_up.release()
 
 
 def key_of(place: Place) -> str:
-    """What is loaded is loaded as the files are now."""
-    return f"{place.name} {hash(place.fingerprint)}"
+    """What is loaded is loaded as the files are now; what is on the hub has none here."""
+    return place.name if place.source == "hub" else f"{place.name} {hash(place.fingerprint)}"
 
 
 def opened(name: str) -> Opened:
@@ -76,7 +89,7 @@ def opened(name: str) -> Opened:
 
 
 def listing() -> list[dict[str, Any]]:
-    """Cheap: no file of theirs is opened."""
+    """Cheap: of their files only the names, sizes and dates are read; of what was fetched, an index of weights too."""
     return [
         {
             "name": place.name, "title": both(Text(place.title, place.title)), "family": None, "task": "text",
@@ -87,11 +100,9 @@ def listing() -> list[dict[str, Any]]:
 
 
 def told(place: Place) -> dict[str, Any]:
-    """What there is to know before loading."""
-    if place.source == "hub":
-        return {"name": place.name, "title": place.title, "source": "hub", **shelf.state(place.name)}
+    """What there is to know before loading, or downloading."""
     found = cost(place)
-    rate = shelf.rate or read_rate(place)
+    about = {"seconds": found.bytes / (shelf.rate or read_rate(place))} if place.source != "hub" else {}
     return {
         "name": place.name,
         "title": place.title,
@@ -102,23 +113,26 @@ def told(place: Place) -> dict[str, Any]:
         "heads": found.heads,
         "parameters": found.parameters,
         "bytes": found.bytes,
-        "seconds": found.bytes / rate,
+        "download": found.download,
         "budget": shelf.budget,
         "notes": [both(note) for note in found.notes],
+        **about,
         **shelf.state(key_of(place)),
     }
 
 
 def begin(place: Place) -> None:
     """Load it, or fetch it from the hub first."""
+    found = cost(place)
     if place.source == "hub":
-        shelf.send_for(place.name, lambda reading: fetch(place, reading))
+        shelf.check_budget(max(found.bytes, found.download))
+        shelf.fetch(key_of(place), lambda reading: fetch(place, found.commit, reading))
     else:
-        shelf.begin(key_of(place), cost(place).bytes, lambda reading: read_whole(place, reading))
+        shelf.begin(key_of(place), found.bytes, lambda reading: read_whole(place, reading))
 
 
 def stop(place: Place) -> None:
-    shelf.stop(place.name if place.source == "hub" else key_of(place))
+    shelf.stop(key_of(place))
 
 
 def asked_for(text: str) -> Place:

@@ -6,15 +6,17 @@ be looked at while they are being trained: whatever is kept of them is kept for 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import Any
 
 from app import checkpoints, shipped
 from app.controls import both
 from app.i18n import WORDS
 from app.jobs import is_key, office
+from app.keeping import Keeper
 from app.shipped import Opened
 from app.training_words import run_lead, run_title
 from app.writing import usual_length
@@ -26,7 +28,9 @@ from core.options import Text
 from core.store import StoreError
 from core.training.history import Snapshot
 
-KEPT = 16
+OPENED_BYTES, MOST_OPENED = 1_000_000_000, 32
+ANSWER_BYTES = 256_000_000  # of all answers of all sessions
+STEP_BYTES = 500  # of a step of training in memory
 JUDGED_ON = 256  # held-out problems, of a run that has not ended
 
 
@@ -42,7 +46,21 @@ class Offer:
     opened: Opened | None = None  # a run that is already here; None: a shipped one, opened when it is asked for
 
 
+def _held(opened: Opened) -> int:
+    """Bytes, roughly; at least what keeps the number of runs below `MOST_OPENED`."""
+    run = opened.run
+    weights = [
+        *run.model.parameters(),
+        *(weight for snapshot in run.snapshots for weight in snapshot.weights.values()),
+    ]
+    held = sum(weight.nbytes for weight in weights) + STEP_BYTES * len(run.steps)
+    return max(held, OPENED_BYTES // MOST_OPENED)
+
+
 _others: dict[str, Offer] = {}
+_runs = Keeper(OPENED_BYTES, _held)
+_opening = threading.Semaphore(2)  # apart from models that run: those wait for what is being opened
+_answers = Keeper(ANSWER_BYTES, lambda answer: len(answer) if isinstance(answer, bytes) else answer.nbytes)
 
 
 def offer(one: Offer) -> None:
@@ -60,9 +78,12 @@ def _shipped_offer(name: str) -> Offer:
     return Offer(name, title, lead, one.first_input, one.focus)
 
 
-@lru_cache(maxsize=KEPT)
-def _opened(name: str) -> Opened:
-    return shipped.load(name)
+def _opened_once(make: Callable[..., Opened], *which: Hashable) -> Opened:
+    def opened() -> Opened:
+        with _opening:
+            return make(*which)
+
+    return _runs.get(which, opened)
 
 
 def open_run(name: str) -> Opened:
@@ -70,14 +91,13 @@ def open_run(name: str) -> Opened:
     if checkpoints.is_name(name):
         return checkpoints.opened(name)
     if is_key(name):
-        return _trained(name, state_of(name))
+        return _opened_once(_trained, name, state_of(name))
     found = offers().get(name)
     if found is None:
         raise InputError(f"There is no run called {name[:40]!r}.", f"没有名为 {name[:40]!r} 的运行。")
-    return found.opened or _opened(name)
+    return found.opened or _opened_once(shipped.load, name)
 
 
-@lru_cache(maxsize=KEPT)
 def _trained(key: str, index: int) -> Opened:
     """A run from the store as it stands after so many steps: the same key and number, the same run."""
     try:
@@ -117,14 +137,18 @@ def state_of(name: str) -> Hashable:
     return facts["index"]
 
 
-def kept(most: int) -> Callable[[Callable], Callable]:
-    """As `lru_cache`, for answers about a run, whose name comes first: never one about an older state of it."""
+def kept(answer: Callable) -> Callable:
+    """For answers about a run, whose name comes first: never one about an older state of it.
 
-    def decorate(answer: Callable) -> Callable:
-        cached = lru_cache(maxsize=most)(lambda state, *question: answer(*question))
-        return wraps(answer)(lambda run, *question: cached(state_of(run), run, *question))
+    They are bytes, or tell their size (`nbytes`); all of them share one budget.
+    """
 
-    return decorate
+    @wraps(answer)
+    def found(run: str, *question: Hashable) -> Any:
+        key = (answer.__module__, answer.__qualname__, state_of(run), run, *question)
+        return _answers.get(key, lambda: answer(run, *question))
+
+    return found
 
 
 def listing() -> list[dict[str, Any]]:

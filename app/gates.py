@@ -16,8 +16,10 @@ from torch import Tensor, nn
 from app import payload
 from app.looking import RECURRENT, Cells, cells_of
 from app.problem import Problem
-from core import build, measures
+from core import InputError, build, measures
+from core.layers.unrolling import RecurrentLayer
 from core.run import Run
+from core.seeding import seeded
 from core.tape import Tape
 from core.tasks.layouts import Batch
 from core.training.optimisers import load_parameters
@@ -81,11 +83,14 @@ def path(states: Tensor, first: Tensor) -> tuple[Tensor, Tensor]:
 
     The state before the first step leads. The shares are those of each snapshot's variance that the plane shows.
     """
-    centre, axes, _ = measures.principal_axes(states[-1], 2)
+    states, first = states.double(), first.double()  # what grows without bound must not be infinite when squared
+    finite = [at for at in states if at.isfinite().all()] or [torch.zeros_like(states[-1])]
+    centre, axes, _ = measures.principal_axes(finite[-1], 2)
     whole = torch.cat([first[:, None], states], 1)  # (snapshot, time + 1, unit)
     places = (whole - centre) @ axes.T
     total = states.var(1, unbiased=False).sum(-1, keepdim=True)  # (snapshot, 1)
-    return places, places[:, 1:].var(1, unbiased=False) / total.clamp(min=1e-12)
+    shares = places[:, 1:].var(1, unbiased=False) / total.clamp(min=1e-12)
+    return places.float(), shares.float()
 
 
 def workings_of(run: Run, problem: Problem) -> list[Workings]:
@@ -158,6 +163,11 @@ def pack_workings(run: Run, problem: Problem, peers: list[str], trio: list[str])
 
 def gradients_of(run: Run, batch: Batch) -> dict[str, Tensor]:
     """Per layer and direction, (snapshot, time): |∂ loss / ∂ h_t|; in double, since what vanishes is small."""
+    if not any(isinstance(module, RecurrentLayer) for module in run.model.modules()):
+        raise InputError(
+            "This model has no recurrent layers: there is no gradient through time to show.",
+            "此模型没有循环层：没有沿时间的梯度可显示。",
+        )
     viewer = deepcopy(run.model).double().eval()
     taken = []
     for snapshot in run.snapshots:
@@ -186,9 +196,9 @@ def untrained_gradients(runs: list[Run]) -> dict[str, Tensor]:
 
 
 def _newborn(config, seed: int) -> nn.Module:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return build(config).double().eval()
+    with seeded(seed):
+        model = build(config)
+    return model.double().eval()
 
 
 def pack_gradients(steps: list[int], found: dict[str, Tensor]) -> bytes:

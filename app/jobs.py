@@ -10,11 +10,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from fastapi import FastAPI
 
-from core import InputError
+from core import ConfigError, InputError, Text
 from core.jobs import Job, Jobs
 from core.store import Store, StoreError
 
@@ -25,6 +26,20 @@ REMEMBERED = 256  # ended jobs, so that they need not be read from the store aga
 def default_folder() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "innerview/runs"
+
+
+def check_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ConfigError(
+            "store",
+            str(folder),
+            Text(f"nothing can be stored there ({error.strerror}).", f"无法在此保存（{error.strerror}）。"),
+            Text("Choose another folder with --store.", "请用 --store 选择其他文件夹。"),
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -56,7 +71,9 @@ class Office:
             return self._jobs
 
     def open(self, settings: Settings) -> None:
-        """Other settings: what was there is closed; a `ConfigError` if a cluster cannot be reached."""
+        """Other settings: what was there is closed. A `ConfigError` if a cluster cannot be reached, or if nothing can
+        be stored in the folder."""
+        check_folder(settings.folder)
         self.close()
         self.settings = settings
         if settings.ray is not None:

@@ -15,10 +15,13 @@ from app import payload
 from app.answering import answer
 from app.attention_maps import MAPS, Heads, see, stacks_of
 from app.problem import Problem
+from core import InputError
 from core.moments import CLEAR
 from core.run import Run
 from core.tape import Keep, Tape
 
+EXACT_STATES = 24_000_000  # bytes: up to here gates and states travel as they are, beyond that in half as many
+MOST_STATES = 80_000_000  # bytes of those in half precision
 RECURRENT = re.compile(r"(?P<stack>.*?)layers\.(?P<layer>\d+)\.(?P<direction>fwd|bwd)\.(?P<point>\w+)")
 
 
@@ -85,11 +88,29 @@ def look(run: Run, problem: Problem) -> Look:
     states, answers = [], []
     for index, (_, model) in enumerate(run.views()):
         tape = _taped(model, problem, lambda name, value, at=index: see(heads, at, name, value))
-        states.append({name: tape[name] for name in tape.names() if RECURRENT.fullmatch(name)})
+        found = {name: tape[name] for name in tape.names() if RECURRENT.fullmatch(name)}
+        states.append(shortened(found, len(run.snapshots), problem))
         answers.append(answer(run, problem, tape, model.head))
         del tape
     steps = [snapshot.step for snapshot in run.snapshots]
     return Look(problem, steps, [stack for stack in heads if stack.seen], cells_of(states), answers)
+
+
+def shortened(states: dict[str, Tensor], snapshots: int, problem: Problem) -> dict[str, Tensor]:
+    """One snapshot's gates and states, in half precision where those of all snapshots are many; too many are refused."""
+    numbers = snapshots * sum(values.numel() for values in states.values())
+    if numbers * 4 <= EXACT_STATES:
+        return states
+    if numbers * 2 > MOST_STATES:
+        tokens = max(len(problem.source), len(problem.given))
+        most = tokens * MOST_STATES // (numbers * 2)
+        raise InputError(
+            f"The input has {tokens} tokens; with all gates at {snapshots} moments of this run's training, at most "
+            f"{most} can be shown.",
+            f"输入有 {tokens} 个词元；连同此运行训练中 {snapshots} 个时刻的所有门，最多可显示 {most} 个。",
+        )
+    largest = torch.finfo(torch.float16).max  # beyond it lie states without a bound, of a run that has diverged
+    return {name: values.clamp(-largest, largest).half() for name, values in states.items()}
 
 
 @torch.no_grad()

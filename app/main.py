@@ -19,7 +19,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
 
 from app.checkpoint_places import default_root
-from app.checkpoint_shelf import GIGABYTE
+from app.checkpoint_shelf import BUDGET, GIGABYTE
 from app.checkpoints import set_up
 from app.i18n import translations
 from app.jobs import Settings, default_folder, office, open_hours
@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--ray", metavar="ADDRESS", help='train on a Ray cluster: "auto", or host:port of its head')
     parser.add_argument("--checkpoints", type=Path, default=default_root(), help="the folder of pretrained models")
     parser.add_argument(
-        "--checkpoint-memory", type=float, default=2.0, metavar="GB", help="memory set aside for them"
+        "--checkpoint-memory", type=float, default=BUDGET / GIGABYTE, metavar="GB", help="memory set aside for them"
     )
     options = parser.parse_args()
     set_up(options.checkpoints, round(options.checkpoint_memory * GIGABYTE))

@@ -10,7 +10,9 @@ from torch import Tensor
 from app.answering import FOLLOWS
 from app.controls import both
 from app.problem import visible
+from core import InputError
 from core.layers.heads import IGNORE
+from core.pretrained_run import PretrainedRun
 from core.run import Run
 from core.tasks.layouts import Batch
 from core.training.loop import Trainer
@@ -18,8 +20,13 @@ from core.training.loop import Trainer
 SHOWN = 24  # examples, before they begin anew
 
 
-def example(run: Run, number: int) -> dict[str, Any]:
+def example(run: Run | PretrainedRun, number: int) -> dict[str, Any]:
     """Example `number` of the batches with which a run of this recipe and seed begins, told by its form."""
+    if isinstance(run, PretrainedRun):
+        raise InputError(
+            "A pretrained model comes without its training: there is no example to show.",
+            "预训练模型不带训练过程：没有可显示的例子。",
+        )
     at = number % SHOWN
     trainer = Trainer(run.model, run.task, run.recipe.training, run.seed)
     size = run.recipe.training.batch_size

@@ -5,6 +5,7 @@ Every function takes small numbers and gives (header, arrays); the page moves ab
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from core.layers.masks import causal_mask
 from core.layers.positions import Alibi, Learned, Rotary, Sinusoidal, T5Bias, t5_bucket
 from core.pretrained_run import PretrainedRun
 from core.run import Run
+from core.seeding import seeded
 
 Picture = tuple[dict, dict[str, np.ndarray]]
 STAND_IN = {Learned: "reverse-transformer", T5Bias: "reverse-t5"}  # shown when the run looked at has no such part
@@ -143,8 +145,7 @@ def _places(n: int, order: str, seed: int) -> Tensor:
 
 @torch.no_grad()
 def _read(scheme: str, causal: bool, ids: Tensor) -> Tensor:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+    with seeded(0):
         model = core.build("gpt" if causal else "transformer", position=scheme, **READER).eval()
     return model(ids).hidden[0] if causal else model.encode(ids).hidden[0]
 
@@ -183,7 +184,7 @@ def t5_trained(run: str) -> Picture:
     arrays = {}
     for name, part in source.parts.items():
         query, keys = torch.tensor([OFFSETS]), torch.arange(2 * OFFSETS + 1)
-        viewer = T5Bias(part.table.embedding_dim, part.n_buckets, part.max_distance, part.two_sided)
+        viewer = deepcopy(part)  # a new one would draw its table, perhaps while another thread draws weights
         biases = []
         for table in source.weights(f"{name}.table.weight"):  # (bucket, head)
             viewer.table.weight.data = table
@@ -233,8 +234,7 @@ def _source(run: str, kind: type[nn.Module]) -> Source:
             return _of_run(name, name == run, opened, parts)
     if kind is Learned:
         raise InputError("No run here has learned positions.", "这里没有带可学习位置的运行。")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+    with seeded(0):
         model = core.build("t5", d_model=64, n_heads=4, vocab_size=32)
     weights = {name: p.detach() for name, p in model.named_parameters()}
     return Source(None, False, model, _parts(model, kind), [(0, weights)], 0)

@@ -22,7 +22,9 @@ from core.run import Run
 
 FILLINGS = 12  # per hole
 SPANS_LISTED = 8  # of the likeliest answers
-PREFIXES = 96  # beginnings of an input that are judged by themselves
+PREFIXES = 96  # beginnings of an input that are judged by themselves, at most
+READ = 4096  # tokens of all beginnings together, at most
+TOGETHER = 8  # beginnings
 
 
 @torch.no_grad()
@@ -40,16 +42,24 @@ def reply(run: Run, problem: Problem, step: int, masks: list[int] | None = None)
 def classes(run: Run, model: nn.Module, problem: Problem) -> Told:
     """The shares of all classes, and what they are after every beginning of the input."""
     (ids, _, *others), time = problem.batch.inputs, len(problem.source)  # others: which sentence each token is of
-    shown = torch.linspace(1, time, min(time, PREFIXES)).round().long()  # lengths of the beginnings
-    valid = torch.arange(time) < shown[:, None]
-    ids, *others = (row.expand(len(shown), -1) * valid for row in (ids, *others))
-    shares = model(ids, shown, *others).logits.softmax(-1)  # (beginning, class)
+    shown = lengths_shown(time)
+    shares = []
+    for some in shown.split(TOGETHER):
+        valid = torch.arange(int(some[-1])) < some[:, None]
+        read, *rest = (row[:, : valid.shape[1]] * valid for row in (ids, *others))
+        shares.append(model(read, some, *rest).logits.softmax(-1))
     header = {
         "labels": [both(name) for name in run.task.label_names],
         "lengths": shown.tolist(),
         "right": int(problem.batch.target[0]) if problem.known else None,
     }
-    return header, {"shares": shares.numpy()}
+    return header, {"shares": torch.cat(shares).numpy()}  # (beginning, class)
+
+
+def lengths_shown(time: int) -> Tensor:
+    """Those of the beginnings: all of them, or as many as can be read, evenly spread up to the whole."""
+    most = 2 * READ // (time + 1)  # half of the whole is their mean length
+    return torch.linspace(time, 1, min(time, PREFIXES, max(1, most))).round().long().flip(0)
 
 
 def spans(run: Run, model: nn.Module, problem: Problem) -> Told:

@@ -22,6 +22,7 @@ from app.shipped_weights import pack, unpack
 from core.measures import count_parameters
 from core.moments import Moment, find_moments
 from core.options import Text
+from core.pretrained_run import PretrainedRun
 from core.recipes import recipe_from_dict
 from core.run import Run
 from core.training.loop import Step
@@ -70,10 +71,10 @@ SHIPPED = [
 
 @dataclass(frozen=True)
 class Opened:
-    """A shipped run as it lies on disk."""
+    """A run that can be looked at: a shipped one, one trained here, or a checkpoint, with what is known of it."""
 
     name: str
-    run: Run
+    run: Run | PretrainedRun
     moments: list[Moment]
     facts: dict[str, Any]
 

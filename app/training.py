@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from core import ConfigError, Text, build
+from app.training_sizes import check_memory, check_samples, check_seconds
+from core import ConfigError, Text, costs
 from core.config import CONFIGS, TransformerConfig
 from core.forks import Forked
 from core.models import configure
@@ -17,13 +19,12 @@ from core.tasks.files import Content
 from core.tasks.own import Own, own
 from core.training.options import Training
 
-FROM_TASK = ("vocab_size", "n_labels", "head", "max_len")  # model options that follow from the task
+SIZES_FROM_TASK = ("vocab_size", "n_labels", "max_len")
+FROM_TASK = (*SIZES_FROM_TASK, "head")  # model options that follow from the task; there may be a choice of heads
 OWN = ("own text", "own pairs", "own labels", "own tags")
 MOST_FILE_BYTES = 5_000_000
 FILES_KEPT = 8
 MOST_PARAMETERS = 10_000_000
-MOST_STEP_SECONDS = 4.0
-OPERATIONS_PER_SECOND = 2e10  # what one thread of a laptop does, roughly, in products of small matrices
 PARTS = ("model", "knobs", "training")
 
 
@@ -45,6 +46,7 @@ def recipe_of_wish(wish: Wish) -> Recipe:
     """Checked, and small enough to be trained while somebody watches."""
     if wish.family not in CONFIGS:
         raise _not_one_of("family", wish.family, CONFIGS)
+    check_left_to_task(wish.model)
     chosen = _own_recipe(wish) if wish.task in OWN else _named_recipe(wish)
     check_size(chosen)
     return chosen
@@ -76,6 +78,17 @@ def _own_recipe(wish: Wish) -> Recipe:
     given = dict(wish.model)
     needed = task.model_options(wish.family, given.pop("head", None))
     return Recipe(configure(wish.family, **{**needed, **given}), task, Training.make(**wish.training))
+
+
+def check_left_to_task(model: Mapping[str, Any]) -> None:
+    for name in SIZES_FROM_TASK:
+        if name in model:
+            raise ConfigError(
+                name,
+                model[name],
+                Text("the task decides it.", "它由任务决定。"),
+                Text("Leave it out.", "请不要给出它。"),
+            )
 
 
 def _check_met(task: Task, family: str) -> None:
@@ -127,17 +140,18 @@ def own_task(file: Mapping[str, str], knobs: dict[str, Any]) -> Own:
             ),
             Text("Use a part of it.", "请使用其中一部分。"),
         )
-    task = _read(name, text, tuple(sorted(knobs.items())))
+    task = _read(name, text, json.dumps(knobs, sort_keys=True))
     _files.pop(task.content.digest, None)
     _files[task.content.digest] = task.content
     for digest in list(_files)[:-FILES_KEPT]:
-        del _files[digest]
+        _files.pop(digest, None)
     return task
 
 
 @lru_cache(maxsize=FILES_KEPT)
-def _read(name: str, text: str, knobs: tuple[tuple[str, Any], ...]) -> Own:
-    return own(name, text.encode(), **dict(knobs))
+def _read(name: str, text: str, knobs: str) -> Own:
+    """The knobs as JSON: whatever they are, they can be remembered, and refused by the task."""
+    return own(name, text.encode(), **json.loads(knobs))
 
 
 # What is too large
@@ -158,19 +172,9 @@ def check_size(chosen: Recipe) -> None:
             ),
             Text("Use a smaller width or fewer layers.", "请减小宽度或层数。"),
         )
-    seconds = predicted_step_seconds(chosen, parameters)
-    if seconds > MOST_STEP_SECONDS:
-        size = chosen.training.batch_size * chosen.training.accumulate
-        fitting = max(1, int(chosen.training.batch_size * MOST_STEP_SECONDS / seconds))
-        raise ConfigError(
-            "batch_size",
-            chosen.training.batch_size,
-            Text(
-                f"one step over {size:,} problems would take about {seconds:.0f} seconds here.",
-                f"一步处理 {size:,} 道题，在这里约需 {seconds:.0f} 秒。",
-            ),
-            Text(f"Use about {fitting}, shorter problems or a smaller model.", f"请用约 {fitting}，或更短的题目、更小的模型。"),
-        )  # fmt: skip
+    check_samples(chosen)
+    check_seconds(chosen, parameters)
+    check_memory(chosen)
 
 
 def count(chosen: Recipe) -> int:
@@ -179,19 +183,7 @@ def count(chosen: Recipe) -> int:
 
 @lru_cache(maxsize=256)
 def _counted(config: Any) -> int:
-    return sum(parameter.numel() for parameter in build(config, device="meta").parameters())
-
-
-def predicted_step_seconds(chosen: Recipe, parameters: int) -> float:
-    """6 · parameters · tokens for forward and backward, and 12 · layers · width · length per token for attention."""
-    task, options, model = chosen.task, chosen.training, chosen.model
-    form = "pairs" if "pairs" in task.forms else task.forms[0]
-    length = task.room("stream" if form == "pairs" else form)
-    tokens = options.batch_size * options.accumulate * length
-    per_token = 6.0 * parameters
-    if isinstance(model, TransformerConfig):
-        per_token += 12.0 * model.n_layers * model.d_model * length
-    return tokens * per_token * (2 if options.adversarial else 1) / OPERATIONS_PER_SECOND
+    return costs.parameter_count(config)
 
 
 def known_goal(chosen: Recipe) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -23,14 +24,18 @@ MAIN = (  # what a recipe is mostly about, in the order in which it is shown
     "min_len", "max_len", "n_symbols",
     "steps", "batch_size", "lr", "schedule", "curriculum", "samples",
 )  # fmt: skip
-EXPERT = ("points",)  # has no simple control
+EXPERT = ("points", "piecewise")  # an option that has no simple control, and the choice that needs it
 
 
 def options_of(options: Iterable[Option], left_out: Iterable[str] = ()) -> list[dict[str, Any]]:
     """The main ones first, in their order; then the others in their own."""
     kept = [option for option in options if option.name not in left_out]
     kept.sort(key=lambda option: MAIN.index(option.name) if option.name in MAIN else len(MAIN))
-    return [{**control(option), "main": option.name in MAIN} for option in kept]
+    return [{**control(_simple(option)), "main": option.name in MAIN} for option in kept]
+
+
+def _simple(option: Option) -> Option:
+    return replace(option, choices={name: text for name, text in option.choices.items() if name not in EXPERT})
 
 
 @lru_cache(maxsize=1)

@@ -23,7 +23,7 @@ from core.decoding.filters import steer
 from core.models import takes_two
 from core.pretrained_run import PretrainedRun, Signs
 from core.run import Run
-from core.tape import Tape
+from core.tape import Keep, Tape
 from core.tasks import Task
 from core.tasks.layouts import BOS, EOS, PAD, Examples, prompt
 
@@ -67,6 +67,9 @@ def prompt_of(run: Run, text: str | None, index: int) -> Prompt:
     rows, lengths = torch.tensor([source]), torch.tensor([len(source)])
     if not is_text:
         rows, lengths = prompt(Examples(rows, lengths, rows), form)
+    if text is not None:
+        check_room(run, rows.shape[1])
+    check_space(run, rows.shape[1])
     return Prompt(rows, lengths, right)
 
 
@@ -84,7 +87,18 @@ def beginning(run: PretrainedRun, text: str | None, index: int) -> Prompt:
     """For a checkpoint: a text, or an example sentence, as its tokenizer cuts it."""
     ids = run.task.read(example(run.task.forms[0], index) if text is None else text)
     check_room(run, len(ids))
+    check_space(run, len(ids))
     return Prompt(torch.tensor([ids]), torch.tensor([len(ids)]), None, run.task.signs)
+
+
+def check_space(run: Run | PretrainedRun, tokens: int) -> None:
+    """One that goes on from what it reads needs a place for what it writes."""
+    most = run.model.config.max_len
+    if not takes_two(run.model) and tokens >= most:
+        raise InputError(
+            f"The input has {tokens} tokens and the model reads at most {most}: no room is left to write. Shorten it.",
+            f"输入有 {tokens} 个词元，而模型最多读取 {most} 个：没有空间可写。请缩短输入。",
+        )
 
 
 def names_of(run: Run | PretrainedRun, *told: Any) -> list[str] | dict[str, Any]:
@@ -128,9 +142,9 @@ def written(run: Run, asked: Prompt, step: int, how: dict[str, Any]) -> bytes:
     result = write(model, asked.ids, lengths, watch=watcher, **asdict(asked.signs), **options.to_dict())
     texts = texts_of(result, asked.signs.eos)
     steps = watcher.steps or retold(model, asked, texts[0], options)
-    with core.capture(model, "*.weights", "*layers.*") as tape:
+    with core.capture(model, "*.weights", "*layers.*", keep=rows_of(model, asked, texts[0])) as tape:
         forward(model, asked, texts[0])
-    maps, cells = attention_of(model, asked, texts[0], tape), gates_of(model, asked, texts[0], tape)
+    maps, cells = attention_of(tape), gates_of(tape)
     header = {
         "read": run.task.show(asked.read),
         "texts": [
@@ -175,24 +189,32 @@ def first_row(model: nn.Module, asked: Prompt) -> int:
     return 0 if takes_two(model) else asked.ids.shape[1] - 1
 
 
-def attention_of(model: nn.Module, asked: Prompt, text: list[int], tape: Tape) -> dict[str, np.ndarray]:
-    """By stack, (layer, head, token, key): where the model looked when it chose each token."""
+def rows_of(model: nn.Module, asked: Prompt, text: list[int]) -> Keep:
+    """Of the stack that writes, the rows at which a token was chosen, copied: the rest is freed layer by layer."""
     begin = first_row(model, asked)
+
+    def keep(name: str, value: Tensor) -> Tensor | None:
+        if takes_two(model) and not name.startswith("decoder"):
+            return None
+        if name.endswith(".weights"):
+            return value[0, :, begin : begin + len(text)].clone()  # (head, token, key)
+        return value[0, begin : begin + len(text)].clone() if RECURRENT.fullmatch(name) else None  # (token, unit)
+
+    return keep
+
+
+def attention_of(tape: Tape) -> dict[str, np.ndarray]:
+    """By stack, (layer, head, token, key): where the model looked when it chose each token."""
     stacks: dict[str, list[Tensor]] = {}
     for name in tape.names():
-        if name.endswith(".weights") and (not takes_two(model) or name.startswith("decoder")):
-            stack = "cross" if ".cross." in f".{name}" else "self"
-            stacks.setdefault(stack, []).append(tape[name][0, :, begin : begin + len(text)])
+        if name.endswith(".weights"):
+            stacks.setdefault("cross" if ".cross." in f".{name}" else "self", []).append(tape[name])
     return {name: torch.stack(layers).numpy() for name, layers in stacks.items()}
 
 
-def gates_of(model: nn.Module, asked: Prompt, text: list[int], tape: Tape) -> dict[str, np.ndarray]:
+def gates_of(tape: Tape) -> dict[str, np.ndarray]:
     """By point of a recurrent layer that writes, (token, unit): its gates and states when it chose each token."""
-    begin, found = first_row(model, asked), {}
-    for name in tape.names():
-        if RECURRENT.fullmatch(name) and not name.startswith("encoder"):
-            found[name] = tape[name][0, begin : begin + len(text)].numpy()
-    return found
+    return {name: tape[name].numpy() for name in tape.names() if RECURRENT.fullmatch(name)}
 
 
 def forward(model: nn.Module, asked: Prompt, text: list[int]) -> core.models.Output:

@@ -21,6 +21,7 @@ from core.anatomy_parts import anatomy
 from core.config import Config, EncoderDecoderConfig, RecurrentConfig, Seq2SeqConfig, TransformerConfig
 from core.layers.feedforward import GATED
 from core.models import build, takes_two
+from core.seeding import seeded
 from core.tape import capture
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}  # products per step and direction
@@ -31,6 +32,12 @@ ROUNDS, PATIENCE = (
     7,
     0.6,
 )  # a time is that of the quickest of so many passes, or of those that fit into so many seconds
+
+
+@lru_cache(maxsize=256)
+def parameter_count(config: Config) -> int:
+    """Of a model that need not be built."""
+    return sum(weight.numel() for weight in build(config, device="meta").parameters())
 
 
 def flops(config: Config, n: int) -> dict[str, int]:
@@ -85,6 +92,14 @@ def _recurrent_flops(config: RecurrentConfig, n: int) -> dict[str, int]:
 def _layers_flops(cell: str, n: int, d_in: int, unit: int, layers: int, directions: int) -> int:
     inputs = d_in + (layers - 1) * directions * unit
     return 2 * n * GATES[cell] * unit * directions * (inputs + layers * unit)
+
+
+def recurrent_steps(config: Config, n: int) -> int:
+    """Steps of all recurrent layers in one pass: few operations each, but taken one by one while somebody looks."""
+    if not isinstance(config, RecurrentConfig | Seq2SeqConfig):
+        return 0
+    decoders = 1 if isinstance(config, Seq2SeqConfig) else 0
+    return n * config.n_layers * ((2 if config.bidirectional else 1) + decoders)
 
 
 def _seq2seq_flops(config: Seq2SeqConfig, n: int) -> dict[str, int]:
@@ -227,6 +242,5 @@ def _saved_bytes(model: nn.Module, inputs: list[Tensor]) -> int:
 
 
 def fresh(config: Config, seed: int = 0) -> nn.Module:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         return build(config).eval()

@@ -17,6 +17,7 @@ from core.anatomy_flow import tensors
 from core.layers.attention import Attention, Scope
 from core.layers.positions import Relative
 from core.layers.recurrent import RnnLayer
+from core.seeding import seeded
 
 KERNEL, HEADS, ROUNDS = 3, 4, 7
 
@@ -36,8 +37,9 @@ class LayerCost:
 
 
 def layers_compared(n: int = 256, width: int = 64) -> list[LayerCost]:
-    rnn, cnn = RnnLayer(width, width).eval(), nn.Conv1d(width, width, KERNEL, padding=KERNEL // 2).eval()
-    attention = Attention(width, HEADS).eval()
+    with seeded(0):
+        rnn, cnn = RnnLayer(width, width).eval(), nn.Conv1d(width, width, KERNEL, padding=KERNEL // 2).eval()
+        attention = Attention(width, HEADS).eval()
 
     def recur(x: Tensor, engine: str = "stepwise") -> Tensor:
         return rnn(x, None, None, False, engine, False)[0]
@@ -64,10 +66,14 @@ def layers_compared(n: int = 256, width: int = 64) -> list[LayerCost]:
     return found
 
 
+def _example(n: int, width: int) -> Tensor:
+    return torch.randn(1, n, width, generator=torch.Generator().manual_seed(0))
+
+
 @torch.no_grad()
 def _seconds(layers: list[Callable[[Tensor], Tensor]], n: int, width: int) -> list[tuple[float, float]]:
     """The quickest of several passes, taken in turns, so that a busy machine disturbs all alike."""
-    inputs = [torch.randn(1, size, width) for size in (n, 2 * n)]
+    inputs = [_example(size, width) for size in (n, 2 * n)]
     taken = [([], []) for _ in layers]
     for _ in range(ROUNDS):
         for layer, times in zip(layers, taken, strict=True):
@@ -81,13 +87,13 @@ def _seconds(layers: list[Callable[[Tensor], Tensor]], n: int, width: int) -> li
 @torch.no_grad()
 def _flops(layer: Callable[[Tensor], Tensor], n: int, width: int) -> int:
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        layer(torch.randn(1, n, width))
+        layer(_example(n, width))
     return counter.get_total_flops()
 
 
 @torch.no_grad()
 def _chain(layer: Callable[[Tensor], Tensor], n: int, width: int) -> int:
-    x, chains = torch.randn(1, n, width), _Chains()
+    x, chains = _example(n, width), _Chains()
     with chains:
         out = layer(x)
     return chains.lengths[id(out)]
@@ -116,7 +122,7 @@ def _hops(name: str, layer: Callable[[Tensor], Tensor], n: int, width: int) -> i
 
     A recurrent layer gets there by itself, in as many steps as there are tokens.
     """
-    x = torch.randn(1, n, width)
+    x = _example(n, width)
     x[0, 0] = torch.nan
     layers = 0
     while not x[0, -1].isnan().any():

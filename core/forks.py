@@ -104,7 +104,7 @@ def begin_fork(child: Run, parent: Run) -> None:
     if trainer.average:
         trainer.average.begin(child.model)
     stream = int(hashlib.sha256(f"{child.seed}/{origin.step}".encode()).hexdigest()[:12], 16)
-    trainer.data.manual_seed(stream)
+    trainer.data = torch.Generator().manual_seed(stream)
     trainer.noise = torch.Generator().manual_seed(stream + 1).get_state()
     if origin.exact:
         _take_over(trainer, parent.trainer, same_seed=child.seed == parent.seed)

@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from core.forks import Forked, Origin, begin_fork, fork_recipe, missing_parent
 from core.models import build, configure
 from core.recipes import Recipe, recipe_from_dict
+from core.seeding import seeded
 from core.tape import Tape
 from core.tasks import Task, task
 from core.tasks.files import without_text
@@ -71,8 +71,7 @@ class Run:
 
     def _build(self, recipe: Recipe, seed: int) -> None:
         self.recipe, self.seed = recipe, seed
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        with seeded(seed):
             self.model = build(recipe.model)
         self.task = recipe.task
         self.trainer = Trainer(self.model, self.task, recipe.training, seed)

@@ -29,6 +29,8 @@ from core.training.history import Snapshot
 from core.training.loop import Step
 
 SUFFIX, RESULT, PART = ".safetensors", ".json", ".part"
+TEXT = "file/text"  # the tensor that holds the text of somebody's own file
+UNUSABLE = (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError)  # what a damaged file may raise
 MOST_BYTES = 2 * 1024**3
 
 
@@ -73,7 +75,7 @@ class Store:
         tensors |= {"random/data": state["data"], "random/noise": state["noise"]}
         recipe, text = without_text(run.recipe.to_dict())
         if text is not None:
-            tensors["file/text"] = torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8)  # as UTF-8
+            tensors[TEXT] = torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8)  # as UTF-8
         facts = {
             "format": FORMAT,
             "key": run.key,
@@ -93,35 +95,53 @@ class Store:
 
     def facts(self, key: str) -> dict[str, Any]:
         """What is told in the header: recipe, seed, steps; the weights are not read."""
+        return self._read(key, ())[0]
+
+    def recipe(self, key: str) -> tuple[Recipe, int]:
+        """What the run is made from, and its seed; to ask for them is not to use the run."""
+        return self._recipe(key, *self._read(key, (TEXT,)))
+
+    def load(self, key: str) -> Run:
+        """The run as it was, ready to be looked at or trained further."""
+        path = self.path(key)
+        facts, tensors = self._read(key)
+        recipe, seed = self._recipe(key, facts, tensors)
+        try:
+            run = Run.unbegun(recipe, seed)
+            _restore(run, facts, tensors)
+        except UNUSABLE as error:
+            raise StoreError(path, _unreadable(path)) from error
+        os.utime(path)
+        return run
+
+    def _read(self, key: str, names: tuple[str, ...] | None = None) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """The header and the tensors of these names, or all: at once, since a worker may replace the file meanwhile."""
         path = self.path(key)
         try:
             with safe_open(path, "pt") as file:
                 facts = json.loads((file.metadata() or {}).get("run", ""))
-        except (SafetensorError, OSError, ValueError) as error:
+                wanted = [name for name in file.keys() if names is None or name in names]  # noqa: SIM118
+                tensors = {name: file.get_tensor(name) for name in wanted}
+        except UNUSABLE as error:
             raise StoreError(path, _unreadable(path)) from error
         if not isinstance(facts, dict) or facts.get("format") != FORMAT or facts.get("key") != key:
             raise StoreError(
                 path, Text("it was not written as this run by this version.", "它不是由此版本为此运行写入的。")
             )
-        return facts
+        return facts, tensors
 
-    def load(self, key: str) -> Run:
-        """The run as it was, ready to be looked at or trained further."""
-        path, facts = self.path(key), self.facts(key)
+    def _recipe(self, key: str, facts: dict[str, Any], tensors: dict[str, Tensor]) -> tuple[Recipe, int]:
+        path = self.path(key)
         try:
-            with safe_open(path, "pt") as file:
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            recipe = facts["recipe"]
-            if "file/text" in tensors:
-                recipe = with_text(recipe, tensors["file/text"].numpy().tobytes().decode())
-            run = Run.unbegun(recipe_of(recipe), facts["seed"])
-            if run.key != key:
-                raise StoreError(path, Text("its recipe does not belong to its name.", "其配方与名称不符。"))
-            _restore(run, facts, tensors)
-        except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
+            told, seed = facts["recipe"], facts["seed"]
+            if TEXT in tensors:
+                told = with_text(told, tensors[TEXT].numpy().tobytes().decode())
+            recipe = recipe_of(told)
+        except UNUSABLE as error:
             raise StoreError(path, _unreadable(path)) from error
-        os.utime(path)
-        return run
+        if key_of(recipe, seed) != key:
+            raise StoreError(path, Text("its recipe does not belong to its name.", "其配方与名称不符。"))
+        return recipe, seed
 
     def get(self, recipe: Recipe, seed: int = 0) -> Run:
         """The stored run of this recipe and seed, or a new one that has not begun; a fork begins in its parent."""
@@ -134,6 +154,20 @@ class Store:
         """Store a fork that has not begun: whoever trains it needs its parent no longer."""
         if isinstance(recipe, Forked) and not self.path(key_of(recipe, seed)).exists():
             self.save(self._begun(recipe, seed))
+
+    def begin_again(self, recipe: Recipe, seed: int) -> None:
+        """Forget all that was trained of a run; what is stored stays if it cannot begin again."""
+        path = self.path(key_of(recipe, seed))
+        aside = path.with_suffix(f".aside.{os.getpid()}{PART}")
+        if path.exists():
+            path.replace(aside)
+        try:
+            self.begin(recipe, seed)
+        except Exception:
+            if aside.exists():
+                aside.replace(path)
+            raise
+        aside.unlink(missing_ok=True)
 
     def _begun(self, recipe: Forked, seed: int) -> Run:
         parent = self.path(recipe.origin.parent)

@@ -8,8 +8,8 @@ import torch
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from app import arithmetic, bertviz_frame, gallery, payload
-from app.routes.looks import AT_ONCE, Question, problem_of
+from app import arithmetic, bertviz_frame, payload
+from app.routes.looks import Question, in_turn, problem_of
 from core import InputError
 
 router = APIRouter()
@@ -41,17 +41,15 @@ class Stack(Moment):
 
 @router.post("/cells")
 def cells(asked: Cell) -> list[list[list[dict[str, Any]]]]:
-    with AT_ONCE:
-        run = gallery.open_run(asked.run).run
-        return arithmetic.cells(run, problem_of(asked), asked.steps, asked.points, asked.query, asked.key)
+    with in_turn(asked.run) as run:
+        return arithmetic.cells(run, problem_of(asked, run), asked.steps, asked.points, asked.query, asked.key)
 
 
 @router.post("/head")
 def head(asked: Head) -> Response:
     """(query, key) as captured: where an input is so long that the look's maps are pooled."""
-    with AT_ONCE:
-        run = gallery.open_run(asked.run).run
-        weights, allowed = arithmetic.exact_head(run, problem_of(asked), asked.step, asked.point, asked.head)
+    with in_turn(asked.run) as run:
+        weights, allowed = arithmetic.exact_head(run, problem_of(asked, run), asked.step, asked.point, asked.head)
     arrays = {"weights": weights.numpy()}
     if allowed is not None:
         arrays["allowed"] = allowed.to(torch.uint8).numpy()
@@ -61,27 +59,29 @@ def head(asked: Head) -> Response:
 @router.post("/rollout")
 def rollout(asked: Stack) -> Response:
     """(query, key): attention rollout up to the last of these layers."""
-    with AT_ONCE:
-        run = gallery.open_run(asked.run).run
-        reached = arithmetic.exact_rollout(run, problem_of(asked), asked.step, asked.points)
+    with in_turn(asked.run) as run:
+        reached = arithmetic.exact_rollout(run, problem_of(asked, run), asked.step, asked.points)
     return Response(payload.pack({}, {"weights": reached.numpy()}), media_type="application/octet-stream")
 
 
 @router.post("/vectors")
 def vectors(asked: Stack) -> Response:
     """Queries and keys, (layer, head, time, unit) each."""
-    with AT_ONCE:
-        run = gallery.open_run(asked.run).run
-        queries, keys, scale = arithmetic.vectors(run, problem_of(asked), asked.step, asked.points)
-    if queries.numel() + keys.numel() > bertviz_frame.MOST_NUMBERS:
-        raise InputError(
-            f"Queries and keys are {queries.numel() + keys.numel():,} numbers here, more than the "
-            f"{bertviz_frame.MOST_NUMBERS:,} this view can hold. Try a shorter input.",
-            f"此处的查询与键共 {queries.numel() + keys.numel():,} 个数，超过此视图的上限 "
-            f"{bertviz_frame.MOST_NUMBERS:,}。请用更短的输入。",
-        )
+    with in_turn(asked.run) as run:
+        problem = problem_of(asked, run)
+        _check_room(sum(size.numel() for size in arithmetic.vector_sizes(run.model, problem, asked.points)))
+        queries, keys, scale = arithmetic.vectors(run, problem, asked.step, asked.points)
     arrays = {"queries": queries.numpy(), "keys": keys.numpy()}
     return Response(payload.pack({"scale": scale}, arrays), media_type="application/octet-stream")
+
+
+def _check_room(numbers: int) -> None:
+    if numbers > bertviz_frame.MOST_NUMBERS:
+        raise InputError(
+            f"Queries and keys are {numbers:,} numbers here, more than the {bertviz_frame.MOST_NUMBERS:,} this view "
+            "can hold. Try a shorter input.",
+            f"此处的查询与键共 {numbers:,} 个数，超过此视图的上限 {bertviz_frame.MOST_NUMBERS:,}。请用更短的输入。",
+        )
 
 
 @router.get("/bertviz/{view}/{language}")

@@ -8,7 +8,7 @@ from pydantic import Field
 from app import bridge, gallery
 from app.problem import typed
 from app.routes.attention import Head
-from app.routes.looks import AT_ONCE, problem_of
+from app.routes.looks import AT_ONCE, in_turn, problem_of
 
 router = APIRouter()
 
@@ -19,18 +19,19 @@ class Search(Head):
     where: str = Field(max_length=200)
 
 
-@gallery.kept(16)
+@gallery.kept
 def overview(name: str, text: str) -> bridge.Seen:
     """All heads of a run at the end of its training, reading a text."""
-    run = gallery.open_run(name).run
-    return bridge.look_over(run, typed(run, text), run.snapshots[-1].step)
+    with in_turn(name) as run:
+        return bridge.look_over(run, typed(run, text), run.snapshots[-1].step)
 
 
 @router.post("/like")
 def like(asked: Search) -> Response:
-    run, other = (gallery.open_run(name).run for name in (asked.run, asked.where))
-    problem = problem_of(asked)
+    other = gallery.open_run(asked.where).run
+    with in_turn(asked.run) as run:
+        problem = problem_of(asked, run)
+    there = overview(asked.where, problem.text)
     with AT_ONCE:
-        there = overview(asked.where, problem.text)
         data = bridge.find(run, problem, asked.step, asked.point, asked.head, other, there)
     return Response(data, media_type="application/octet-stream")

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 import core
 from app import build, build_costs, build_flow, gallery, payload
-from app.routes.looks import AT_ONCE, Question, problem_of
+from app.routes.looks import AT_ONCE, HELD_OUT_SHOWN, Question, problem_of
 from core import InputError
 from core.config import Config
 
@@ -43,7 +43,7 @@ class Point(Drawing):
     point: str = Field(max_length=120)
     run: str | None = Field(None, max_length=200)
     text: str | None = Field(None, max_length=20_000)
-    held_out: int | None = Field(None, ge=0)
+    held_out: int | None = Field(None, ge=0, lt=HELD_OUT_SHOWN)
 
     def problem(self):
         asked = Question(run=self.run, text=self.text, held_out=self.held_out)

@@ -8,7 +8,7 @@ from typing import Literal
 from fastapi import APIRouter, Response
 
 from app import gallery, gates
-from app.routes.looks import AT_ONCE, Question, problem_of
+from app.routes.looks import AT_ONCE, Question, in_turn, problem_of
 from core import InputError
 
 router = APIRouter()
@@ -40,14 +40,14 @@ def peers(name: str) -> list[str]:
     return [chosen[family] for family in RECURRENT if family in chosen]
 
 
-@gallery.kept(32)
-def packed_workings(run: str, text: str | None, index: int | None) -> bytes:
-    question = Question(run=run, text=text, held_out=index)
-    with AT_ONCE:
-        return gates.pack_workings(gallery.open_run(run).run, problem_of(question), peers(run), trio())
+@gallery.kept
+def packed_workings(name: str, text: str | None, index: int | None) -> bytes:
+    question = Question(run=name, text=text, held_out=index)
+    with in_turn(name) as run:
+        return gates.pack_workings(run, problem_of(question, run), peers(name), trio())
 
 
-@gallery.kept(64)
+@gallery.kept
 def packed_gradients(run: str, text: str | None, index: int | None, of: str) -> bytes:
     opened = gallery.open_run(run).run
     steps = [snapshot.step for snapshot in opened.snapshots]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -15,6 +17,8 @@ from app.i18n import WORDS
 from app.looking import look
 from app.problem import Problem, held_out, typed
 from core import ConfigError, InputError
+from core.pretrained_run import PretrainedRun
+from core.run import Run
 
 router = APIRouter()
 AT_ONCE = threading.Semaphore(2)  # models running at the same time, in all sessions
@@ -30,18 +34,25 @@ class Question(BaseModel):
     held_out: int | None = Field(None, ge=0, lt=HELD_OUT_SHOWN)
 
 
-def problem_of(question: Question) -> Problem:
-    run = gallery.open_run(question.run).run
+@contextmanager
+def in_turn(name: str) -> Iterator[Run | PretrainedRun]:
+    """A run, and leave to run its model: taken once it is open, since a checkpoint may take long to load."""
+    run = gallery.open_run(name).run
+    with AT_ONCE:
+        yield run
+
+
+def problem_of(question: Question, run: Run | PretrainedRun | None = None) -> Problem:
+    run = run or gallery.open_run(question.run).run
     if question.text is not None:
         return typed(run, question.text)
     return held_out(run, question.held_out or 0)
 
 
-@gallery.kept(64)
-def packed_look(run: str, text: str | None, index: int | None) -> bytes:
-    question = Question(run=run, text=text, held_out=index)
-    with AT_ONCE:
-        return look(gallery.open_run(run).run, problem_of(question)).pack()
+@gallery.kept
+def packed_look(name: str, text: str | None, index: int | None) -> bytes:
+    with in_turn(name) as run:
+        return look(run, problem_of(Question(run=name, text=text, held_out=index), run)).pack()
 
 
 @router.get("/words/{language}")
@@ -68,19 +79,22 @@ def look_at(question: Question) -> Response:
 def say_problem(request: Request, error: InputError | ConfigError) -> JSONResponse:
     """An input nobody can read is answered with a sentence in both languages, and the option it is about, if any.
 
-    It is an answer like any other: a status of 4xx would put an error on the reader's console.
+    It is an answer like any other: a status of 4xx would put an error on the reader's console. With `again`, the same
+    question will be answered in a while.
     """
-    problem = {"en": error.text("en"), "zh": error.text("zh"), "option": getattr(error, "option", None)}
-    return JSONResponse({"problem": problem}, headers={REFUSED: "yes"})
+    return refusal(error.text("en"), error.text("zh"), getattr(error, "option", None), getattr(error, "again", False))
 
 
 def say_unreadable(request: Request, error: RequestValidationError) -> JSONResponse:
     """A question that is not of the right form: names the part that is not."""
     place = [str(part) for part in error.errors()[0]["loc"] if part not in ("body", "query", "path")]
     named = ".".join(place)[:80]
-    problem = {
-        "en": f"{named or 'The question'}: that cannot be read.",
-        "zh": f"{named or '问题'}：无法读取。",
-        "option": place[-1] if place else None,
-    }
+    en, zh = f"{named or 'The question'}: that cannot be read.", f"{named or '问题'}：无法读取。"
+    return refusal(en, zh, place[-1] if place else None)
+
+
+def refusal(en: str, zh: str, option: str | None, again: bool = False) -> JSONResponse:
+    """What somebody sent is quoted, and may be no text at all: half a surrogate pair is spelt out."""
+    en, zh, option = (said and str(said).encode("utf-8", "backslashreplace").decode() for said in (en, zh, option))
+    problem = {"en": en, "zh": zh, "option": option, "again": again}
     return JSONResponse({"problem": problem}, headers={REFUSED: "yes"})

@@ -15,6 +15,7 @@ from app.training_menu import file_facts, menu
 from app.training_stream import events
 from core import ConfigError, InputError, Text
 from core.forks import fork_recipe
+from core.jobs import Jobs
 from core.recipes import RECIPES, Recipe, recipe
 from core.run import key_of
 from core.store import StoreError
@@ -55,6 +56,12 @@ class Fork(BaseModel):
     seed: int | None = None
     model: Options = {}
     training: Options = {}
+    page: str = Field("", max_length=40)
+
+
+class Order(BaseModel):
+    """There only to be JSON: another web site can send orders without a body, but none of this kind."""
+
     page: str = Field("", max_length=40)
 
 
@@ -130,6 +137,7 @@ def fork(key: str, asked: Fork, request: Request) -> dict[str, Any]:
             "Nothing of this run is stored yet. Pause it, then fork it.", "此运行尚未保存。请先暂停，再分出。"
         ) from error
     seed = run.seed if asked.seed is None else training.check_seed(asked.seed)
+    training.check_left_to_task(asked.model)
     chosen = fork_recipe(run, asked.step, {**asked.model, **asked.training})
     training.check_size(chosen)
     run.forked(chosen, seed)  # refuses weights of other shapes
@@ -137,10 +145,12 @@ def fork(key: str, asked: Fork, request: Request) -> dict[str, Any]:
 
 
 @router.post("/{key}/{order}")
-def command(key: str, order: Literal["pause", "go", "step", "stop", "rewind"], request: Request) -> dict[str, Any]:
+def command(
+    key: str, order: Literal["pause", "go", "step", "stop", "rewind"], asked: Order, request: Request
+) -> dict[str, Any]:
     job = office.job(key)
     if order == "go":
-        return _begun(job.recipe, job.seed, _address(request), limited=False)
+        return _begun(job.recipe, job.seed, asked.page or _address(request))
     try:
         {"pause": job.pause, "stop": job.stop, "rewind": job.rewind, "step": lambda: job.step(STEP_SECONDS)}[order]()
     except StoreError as error:
@@ -151,21 +161,22 @@ def command(key: str, order: Literal["pause", "go", "step", "stop", "rewind"], r
 _pages: dict[str, set[str]] = {}  # the runs a page has started, while they are being trained
 
 
-def _begun(chosen: Recipe, seed: int, page: str, limited: bool = True) -> dict[str, Any]:
-    key = key_of(chosen, seed)
-    if limited:
-        _check_room(key, page)
-    try:
-        job = office.jobs.start(chosen, seed)
-    except StoreError as error:
-        raise InputError(error.text("en"), error.text("zh")) from error
-    job.resume()
+def _begun(chosen: Recipe, seed: int, page: str) -> dict[str, Any]:
+    jobs = office.jobs
+    with jobs.lock:  # many may ask at once
+        _check_room(jobs, key_of(chosen, seed), page)
+        try:
+            job = jobs.start(chosen, seed)
+        except StoreError as error:
+            raise InputError(error.text("en"), error.text("zh")) from error
+        job.resume()
     return job_facts(office.remember(job))
 
 
-def _check_room(key: str, page: str) -> None:
-    """Everybody shares the workers: nobody may fill them alone."""
-    moving = {job.key for job in office.jobs.moving}
+def _check_room(jobs: Jobs, key: str, page: str) -> None:
+    """Everybody shares the workers. The limit of all protects the machine; that of a page, which says itself which one
+    it is, keeps a class from taking them from each other by mistake."""
+    moving = {job.key for job in jobs.moving}
     for other in list(_pages):
         _pages[other] &= moving
         if not _pages[other]:

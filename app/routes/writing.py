@@ -7,9 +7,9 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from app import gallery, objective, replies, writing
+from app import objective, replies, writing
 from app.controls import controls
-from app.routes.looks import AT_ONCE, Question, problem_of
+from app.routes.looks import Question, in_turn, problem_of
 from core.decoding import Decoding
 
 router = APIRouter()
@@ -39,8 +39,7 @@ def menu() -> dict[str, Any]:
 
 @router.post("/write")
 def write(wish: Wish) -> Response:
-    with AT_ONCE:
-        run = gallery.open_run(wish.run).run
+    with in_turn(wish.run) as run:
         asked = writing.prompt_of(run, wish.text, wish.held_out or 0)
         data = writing.written(run, asked, wish.step, wish.how)
     return Response(data, media_type="application/octet-stream")
@@ -48,13 +47,12 @@ def write(wish: Wish) -> Response:
 
 @router.post("/reply")
 def reply(asked: Asked) -> Response:
-    with AT_ONCE:
-        run = gallery.open_run(asked.run).run
-        data = replies.reply(run, problem_of(asked), asked.step, asked.masks)
+    with in_turn(asked.run) as run:
+        data = replies.reply(run, problem_of(asked, run), asked.step, asked.masks)
     return Response(data, media_type="application/octet-stream")
 
 
 @router.post("/objective")
 def training_example(sample: Sample) -> dict[str, Any]:
-    with AT_ONCE:
-        return objective.example(gallery.open_run(sample.run).run, sample.number)
+    with in_turn(sample.run) as run:
+        return objective.example(run, sample.number)

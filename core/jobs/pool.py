@@ -5,7 +5,6 @@ One thread listens to the workers; every method may be called from any other. Al
 
 from __future__ import annotations
 
-import os
 import threading
 from itertools import count
 from weakref import WeakValueDictionary
@@ -13,7 +12,7 @@ from weakref import WeakValueDictionary
 from core.forks import Forked
 from core.jobs.hearing import Hearing
 from core.jobs.job import Job
-from core.jobs.problems import NOT_PAUSED
+from core.jobs.problems import NOT_PAUSED, STILL_BUSY
 from core.jobs.ray_staff import RayNursery
 from core.jobs.schedule import SLICE_SECONDS, next_for, to_fetch
 from core.jobs.seen import recall_outcome
@@ -24,6 +23,8 @@ from core.recipes import Recipe
 from core.run import key_of
 from core.store import Store, StoreError
 from core.training.loop import Step
+
+MOST_PAUSED = 100  # those paused longest are stopped then; whatever was trained of them is stored
 
 
 class Jobs(Hearing):
@@ -95,12 +96,12 @@ class Jobs(Hearing):
             if job is not None and (key in self._active or self.store.path(key).exists()):
                 return job
         try:
-            run = self.store.load(key)
+            recipe, seed = self.store.recipe(key)
         except StoreError:
             return None
         with self.lock:
             if key not in self._known:
-                job = self._known[key] = Job(self, key, run.recipe, run.seed)
+                job = self._known[key] = Job(self, key, recipe, seed)
                 job.turn("stopped")
                 self._look_up(job)
             return self._known[key]
@@ -154,18 +155,10 @@ class Jobs(Hearing):
     def begin_again(self, job: Job) -> None:
         """Forget all that was trained of a run which no worker has; a fork goes back to where it began."""
         with self.lock:
-            path = self.store.path(job.key)
-            aside = path.with_suffix(f".{os.getpid()}.part")
-            if path.exists():
-                path.replace(aside)
-            try:
-                self.store.begin(job.recipe, job.seed)
-            except StoreError:
-                aside.replace(path)
-                raise
-            aside.unlink(missing_ok=True)
+            if job.place.worker is not None:  # it was told to go on while somebody waited for it to be let go
+                raise InputError(STILL_BUSY.en, STILL_BUSY.zh)
+            self.store.begin_again(job.recipe, job.seed)
             job.rewound(job.recipe.begins_at if isinstance(job.recipe, Forked) else 0)
-            self._active[job.key] = job
             self._settle(job, "paused")
 
     def close(self) -> None:
@@ -216,9 +209,13 @@ class Jobs(Hearing):
 
     def _settle(self, job: Job, status: str, problem: Text | None = None) -> None:
         job.place.then = job.place.bound_for = job.place.until = None
-        if status != "paused":
-            self._active.pop(job.key, None)
+        self._active.pop(job.key, None)
         job.turn(status, problem)
+        if status == "paused":
+            self._active[job.key] = job  # behind those paused before it
+            paused = [other for other in self._active.values() if other.status == "paused"]
+            for oldest in paused[:-MOST_PAUSED]:
+                self._settle(oldest, "stopped")
 
     def _ask_to_leave(self, job: Job) -> None:
         if not job.place.leaving:

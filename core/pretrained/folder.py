@@ -119,8 +119,8 @@ def parse(text: bytes, name: str) -> dict[str, Any]:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in found if keys.count(key) > 1)
+            seen: set[str] = set()
+            twice = next(key for key, _ in pairs if key in seen or seen.add(key))
             raise PretrainedError(f"{name} has {twice!r} twice.", f"{name} 中 {twice!r} 出现了两次。")
         return found
 

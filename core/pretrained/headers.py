@@ -15,6 +15,7 @@ from core.pretrained.errors import PretrainedError
 from core.pretrained.folder import parse
 
 MOST_HEADER = 16 * 1024**2  # bytes
+MOST_AXES = 8  # of a tensor
 BYTES = {
     "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1,
     "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1,
@@ -51,8 +52,8 @@ def stored(header: Mapping[str, Any], file: str, size: int) -> dict[str, Stored]
     places = []
     for name, facts in header.items():
         match facts:
-            case {"dtype": str(dtype), "shape": list(shape), "data_offsets": [begin, end]} if dtype in BYTES and all(
-                map(_is_size, [*shape, begin, end])
+            case {"dtype": str(dtype), "shape": list(shape), "data_offsets": [begin, end]} if (
+                dtype in BYTES and len(shape) <= MOST_AXES and all(map(_is_size, [*shape, begin, end]))
             ):
                 pass
             case _:

@@ -28,6 +28,7 @@ SMALL_FILES = (
     "merges.txt",
     "spiece.model",
 )
+MOST_SMALL = 64 * 1024**2  # bytes of one of them
 Progress = Callable[[int, int], None]  # bytes fetched so far, bytes in all; what it raises stops the fetching
 
 
@@ -105,12 +106,19 @@ def look_ahead(repo: str, where: Where) -> Ahead | None:
     return Ahead(_cached(repo, where, commit), found, sum(left.values()))
 
 
+def too_large(name: str) -> PretrainedError:
+    return PretrainedError(f"{name} has more than {MOST_SMALL:,} bytes.", f"{name} 超过 {MOST_SMALL:,} 字节。")
+
+
 def _needed(repo: str, where: Where) -> tuple[dict[str, int], str]:
     """The names of the files to fetch with their sizes, and the commit they are of."""
     from huggingface_hub import HfApi
 
     info = HfApi(token=False).model_info(repo, revision=where.revision, files_metadata=True)
     sizes = {file.rfilename: file.size or 0 for file in info.siblings or []}
+    large = next((name for name in SMALL_FILES if sizes.get(name, 0) > MOST_SMALL), None)
+    if large is not None:
+        raise too_large(large)
     if WEIGHTS in sizes:
         weights = [WEIGHTS]
     elif INDEX in sizes:

@@ -7,15 +7,15 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
+from core.layers.masks import InputError
 from core.layers.positions import relative_position
 from core.layers.stack import Stack
 from core.pretrained.checkpoint import Checkpoint, look, place, understand
 from core.pretrained.errors import PretrainedError
 from core.pretrained.folder import CONFIG, Folder
-from core.pretrained.hub import Progress, Where, is_hub_id, look_ahead, snapshot
+from core.pretrained.hub import MOST_SMALL, Progress, Where, is_hub_id, look_ahead, snapshot, too_large
 from core.text import Tokenizer, load_tokenizer
 
-MOST_TOKENIZER = 64 * 1024**2  # bytes of one file
 TOKENIZER_PARTS = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model")
 
 
@@ -49,7 +49,7 @@ def load_pretrained(
     For hub ids: `cache` is the hub's own folder unless given, `offline` looks nowhere else, and `progress(done, total)`
     hears how many bytes are there; what it raises stops the fetching, which goes on from there the next time.
 
-    Whatever is wrong is a `PretrainedError` that names it, before anything is allocated.
+    Whatever is wrong is a `PretrainedError` that names it; with the weights, before anything is allocated.
     """
     where = Where(cache, revision, offline, progress)
     if most_bytes is not None:
@@ -128,8 +128,9 @@ def fill(model: nn.Module, weights: dict[str, Tensor]) -> None:
 
 def read_tokenizer(folder: Folder) -> Tokenizer:
     for name in TOKENIZER_PARTS:
-        if folder.has(name) and folder.file(name).stat().st_size > MOST_TOKENIZER:
-            raise PretrainedError(
-                f"{name} has more than {MOST_TOKENIZER:,} bytes.", f"{name} 超过 {MOST_TOKENIZER:,} 字节。"
-            )
-    return load_tokenizer(folder.path)
+        if folder.has(name) and folder.file(name).stat().st_size > MOST_SMALL:
+            raise too_large(name)
+    try:
+        return load_tokenizer(folder.path)
+    except InputError as error:
+        raise PretrainedError(error.text("en"), error.text("zh")) from error

@@ -14,6 +14,7 @@ from core.tasks.knobs import MAX_LEN, MIN_LEN, N_SYMBOLS, UNIQUE, option
 from core.tasks.layouts import mirror, random_rows
 
 FIRST = EOS + 1
+SHUFFLED = 4096  # problems at a time: each needs room for every symbol there is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +99,8 @@ class Distinct(Copy):
         if not self.unique:
             return examples
         lengths, width = examples.source_lengths, examples.source.shape[1]
-        order = torch.rand(n, max(self.n_symbols, width), generator=rng).argsort(1)[:, :width] % self.n_symbols
+        keys = (torch.rand(len(part), max(self.n_symbols, width), generator=rng) for part in lengths.split(SHUFFLED))
+        order = torch.cat([key.argsort(1)[:, :width].clone() for key in keys]) % self.n_symbols
         rows = (FIRST + order) * valid_mask(lengths, width)
         return Examples(rows, lengths, self.answer(rows, lengths), lengths)
 

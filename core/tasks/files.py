@@ -148,6 +148,8 @@ def from_table(name: str, text: str, separator: str) -> tuple[str, list[Record]]
             found.append(Record(reader.line_num, row[places[0]], row[places[1]]))
     except csv.Error as error:
         fail(name, reader.line_num, f"the table cannot be read ({error}).", f"无法读取表格（{error}）。")
+    if not kind:
+        fail(name, None, "every cell of the table is empty.", "表格的每一格都是空的。")
     return kind, found
 
 
@@ -159,8 +161,16 @@ def from_json(name: str, text: str) -> tuple[str, list[Record]]:
             continue
         try:
             value = json.loads(line)
+            halved = "\\u" in line and holds_half_character(value)
         except (ValueError, RecursionError):
             fail(name, number, "this is not JSON; each line must be one object.", "不是 JSON；每行须是一个对象。")
+        if halved:
+            fail(
+                name,
+                number,
+                "there is half a character, such as \\ud800 alone. Write both halves, or the character itself.",
+                "含有半个字符，例如单独的 \\ud800。请写出两半，或直接写该字符。",
+            )
         if not isinstance(value, dict):
             fail(name, number, f"an object with {EXPECTED} was expected.", f"应为含有 {EXPECTED} 的对象。")
         kind = kind or which_kind(name, number, list(value))
@@ -168,6 +178,15 @@ def from_json(name: str, text: str) -> tuple[str, list[Record]]:
             fail(name, number, f"“{missing[0]}” is missing.", f"缺少“{missing[0]}”。")
         found.append(Record(number, *(value[column] for column in COLUMNS[kind])))
     return kind, found
+
+
+def holds_half_character(value: Any) -> bool:
+    """JSON can name one half of a surrogate pair, which no encoding can write."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def which_kind(name: str, line: int, columns: list[str]) -> str:

@@ -9,8 +9,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -20,7 +18,7 @@ import torch
 from torch import Tensor
 
 from core.options import Text
-from core.tasks.base import CHANCE_SAMPLE, SPECIAL, DataError, Examples, Task, problem_hash
+from core.tasks.base import CHANCE_SAMPLE, DataError, Examples, Task, problem_hash
 from core.tasks.files import (
     MIN_EXAMPLES,
     Content,
@@ -37,10 +35,9 @@ from core.tasks.files import (
 )  # fmt: skip
 from core.tasks.knobs import choice, integer, option
 from core.tasks.measure import constant_guess
-from core.tasks.ragged import Data, Ragged
+from core.tasks.ragged import UNKNOWN, Data, Ragged, ragged, vocabulary
 from core.tasks.sentences import write
 
-UNKNOWN = len(SPECIAL)
 PIECES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s]")  # 中文 by character
 # fmt: off
 UNIT = choice("unit", "What one token is.", "一个词元是什么。", {
@@ -205,7 +202,7 @@ class OwnTags(Own):
         return text.split()
 
 
-def own(name: str, data: bytes | None = None, **knobs: Any) -> Own:
+def own(name: str, data: bytes | None = None, /, **knobs: Any) -> Own:
     """The task that fits a file, given by its name and its content (or its path alone)."""
     text = decode(name, read(name) if data is None else data)
     return from_content(name, Content(name.lower().rpartition(".")[2], text), knobs)
@@ -293,15 +290,3 @@ def cut(name: str, line: int, column: str, value: Any, unit: str) -> list[str]:
     words = pieces(as_text(name, line, column, value), unit)
     check_size(name, line, len(words))
     return words
-
-
-def vocabulary(words: Iterable[str], size: int) -> tuple[list[str], dict[str, int]]:
-    """The commonest words behind the special tokens, and their ids."""
-    special = [*SPECIAL, "<unk>"]
-    common = [word for word, _ in Counter(words).most_common(size) if word not in special]
-    tokens = [*special, *common]
-    return tokens, {word: i for i, word in enumerate(tokens) if i > UNKNOWN}
-
-
-def ragged(rows: list[list[str]], ids: dict[str, int]) -> Ragged:
-    return Ragged.of(([ids.get(word, UNKNOWN) for word in row] for row in rows), [len(row) for row in rows])

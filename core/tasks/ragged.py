@@ -1,8 +1,9 @@
-"""What a file held, compactly: rows of different lengths behind one another."""
+"""What a file held, compactly: its words as numbers, in rows of different lengths behind one another."""
 
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,9 +12,10 @@ from itertools import chain
 import torch
 from torch import Tensor
 
-from core.tasks.base import problem_hash
+from core.tasks.base import SPECIAL, problem_hash
 
 HELD_OUT_SHARE = 1 / 8
+UNKNOWN = len(SPECIAL)  # the id of every word that is not told apart
 
 
 @dataclass(frozen=True)
@@ -63,3 +65,15 @@ class Data:
     def held_out(self) -> Tensor:
         """(n,)"""
         return self.hashes <= self.last_held_out
+
+
+def vocabulary(words: Iterable[str], size: int) -> tuple[list[str], dict[str, int]]:
+    """The commonest words behind the special tokens, and their ids."""
+    special = [*SPECIAL, "<unk>"]
+    common = [word for word, _ in Counter(words).most_common(size) if word not in special]
+    tokens = [*special, *common]
+    return tokens, {word: i for i, word in enumerate(tokens) if i > UNKNOWN}
+
+
+def ragged(rows: list[list[str]], ids: dict[str, int]) -> Ragged:
+    return Ragged.of(([ids.get(word, UNKNOWN) for word in row] for row in rows), [len(row) for row in rows])

@@ -12,7 +12,7 @@ from core.tasks.base import Task
 from core.tasks.layouts import Examples, ended, prompt
 from core.training.loop import score
 
-CHUNK = 128  # problems per forward pass
+CHUNK, MOST_SCORES = 128, 2**26  # problems per forward pass; fewer if they are long and the words many
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,18 @@ def evaluate(model: nn.Module, task: Task, n: int = 256, *, length: int | None =
     model.eval()
     try:
         right, asked = 0.0, 0
-        for rows in torch.arange(n).split(CHUNK):
+        for rows in torch.arange(n).split(_at_once(model, examples)):
             part = examples.pick(rows)
             more_right, more_asked = _written(model, part, form) if writes else _answered(model, task, part, form)
             right, asked = right + more_right, asked + more_asked
     finally:
         model.train(was_training)
     return Score(right / max(1, asked), n)
+
+
+def _at_once(model: nn.Module, examples: Examples) -> int:
+    tokens = examples.source.shape[1] + examples.target[0].numel()
+    return max(1, min(CHUNK, MOST_SCORES // (tokens * model.config.vocab_size)))
 
 
 def _answered(model: nn.Module, task: Task, examples: Examples, form: str) -> tuple[float, int]:

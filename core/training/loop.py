@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.layers.heads import IGNORE, CrfHead, PointerHead
-from core.tasks.base import Batch, Task
+from core.tasks.base import Batch, Examples, Task
 from core.training.curriculum import Curriculum
 from core.training.divergence import Diverged, Watch
 from core.training.optimisers import AveragedWeights, learning_rate, make_optimiser, pushed_embeddings
@@ -40,7 +40,7 @@ class Trainer:
 
     def __init__(self, model: nn.Module, task: Task, options: Training, seed: int = 0):
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.model, self.task, self.options = model.to(self.device), task, options
+        self.model, self.task, self.options, self.seed = model.to(self.device), task, options, seed
         self.form = task.form(model)
         if isinstance(model.head, CrfHead):
             model.head.crf.allow(task.may_follow)
@@ -49,11 +49,23 @@ class Trainer:
         self.optimiser = make_optimiser(model, options)
         self.average = AveragedWeights(model, options.ema) if options.ema else None
         self.curriculum = Curriculum(task.longest) if options.curriculum else None
-        self.data = torch.Generator().manual_seed(seed)
         self.noise = torch.Generator().manual_seed(seed + 1).get_state()  # for dropout
-        self.fixed = None
-        if options.samples is not None:
-            self.fixed = task.gather(options.samples, self.data, held_out=False)
+
+    @property
+    def fixed(self) -> Examples | None:
+        """The problems that are trained on over and over; None: always fresh ones."""
+        return self._gathered[0]
+
+    @cached_property
+    def data(self) -> torch.Generator:
+        """Draws the batches: behind the fixed problems, unless a state from elsewhere has taken its place."""
+        return self._gathered[1]
+
+    @cached_property
+    def _gathered(self) -> tuple[Examples | None, torch.Generator]:
+        """Made at the first step: most trainers belong to a run that is only looked at, and the problems may be many."""
+        rng, count = torch.Generator().manual_seed(self.seed), self.options.samples
+        return None if count is None else self.task.gather(count, rng, held_out=False), rng
 
     def steps(self) -> Iterator[Step]:
         while self.index < self.options.steps:
@@ -168,7 +180,7 @@ class Trainer:
         if self.curriculum:
             self.curriculum.load(state["curriculum"])
         self.watch.load(state["watch"])
-        self.data.set_state(state["data"])
+        self.data = torch.Generator().set_state(state["data"])
         self.noise = state["noise"]
 
 

@@ -10,7 +10,27 @@ export class Refusal extends Error {
   }
 }
 
+const PAUSE_MS = 500;
+const waiting = new Set();
+export const onWait = (tell) => waiting.add(tell); // tell(sentence): an answer takes longer, and why; null: it is there
+
+// A refusal that will pass, as that of a checkpoint on its way into memory, is waited for.
 async function ask(path, body) {
+  const tell = (sentence) => waiting.forEach((one) => one(sentence));
+  let answer = await askOnce(path, body);
+  if (!answer.wait) return answer;
+  try {
+    for (; answer.wait; answer = await askOnce(path, body)) {
+      tell(answer.wait);
+      await new Promise((done) => setTimeout(done, PAUSE_MS));
+    }
+  } finally {
+    tell(null);
+  }
+  return answer;
+}
+
+async function askOnce(path, body) {
   let answer;
   try {
     answer = await fetch(`api/${path}`, body && {
@@ -21,6 +41,7 @@ async function ask(path, body) {
   }
   if (answer.headers.has("x-refused")) {
     const { problem } = await answer.json();
+    if (problem.again) return { wait: inLanguage(problem) };
     throw new Refusal(inLanguage(problem), problem.option);
   }
   if (!answer.ok) throw new Refusal(say("server_error", { status: answer.status }));

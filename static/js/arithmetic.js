@@ -85,10 +85,10 @@ export class Arithmetic {
     if (kind === "dot") lines.push(["scaled", scale === 1 ? say("unscaled") : say("times_scale", { width: terms.length }), dot * scale],
       ["bias", say("plus_bias"), bias ?? say("no_bias")]);
     lines.push(["score", say("score"), score], ["mask", say("mask"), say(kept === null ? "mask_none" : kept ? "mask_keep" : "mask_hide")]);
-    lines.push(["exp", say("exp_score"), exp], ["total", say("exp_sum"), sum], ["weight", say("weight"), weight.toFixed(4), weight]);
+    lines.push(["exp", say("exp_score"), exp], ["total", say("exp_sum"), sum], ["weight", say("weight"), fixed(weight, 4), weight]);
     this.list.replaceChildren(...lines.flatMap(([part, name, value, exact = value]) => [
       make("dt", { class: part }, name),
-      make("dd", { class: part, "data-part": part, title: String(exact), "data-value": String(exact) }, typeof value === "number" ? neat(value) : value),
+      make("dd", { class: part, "data-part": part, title: String(exact), "data-value": String(exact) }, typeof value === "string" ? value : neat(value)),
     ]));
     this.heading.textContent = say(`terms.${kind}`);
     sayInto(this.sentence, say(kept === false ? "cell_hidden" : "cell_caption", { query: quoted(rows[query]), key: quoted(columns[key]), weight }));

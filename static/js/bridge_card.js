@@ -3,6 +3,7 @@
 import * as colour from "./colour.js";
 import { make } from "./dom.js";
 import { Heatmap } from "./heatmap.js";
+import { fixed } from "./numbers.js";
 import { isolated } from "./token_labels.js";
 import { say } from "./words.js";
 
@@ -15,7 +16,7 @@ export class BridgeCard {
     this.card = card;
     const { title, head, values, tokens, pooled, limit, alike, focus, open } = card, name = `${head.layer}.${head.head}`;
     const heading = make("h4", {}, say("bridge.card", { title, head: name }));
-    const number = focus ? make("small", {}, say("bridge.in_focus")) : make("span", { class: head.likeness < alike ? "number poor" : "number", "data-value": String(head.likeness) }, head.likeness.toFixed(2));
+    const number = focus ? make("small", {}, say("bridge.in_focus")) : make("span", { class: head.likeness < alike ? "number poor" : "number", "data-value": String(head.likeness) }, fixed(head.likeness, 2));
     const where = make("div"), more = open ? make("button", { type: "button", class: "small", onclick: open, "aria-label": say("bridge.open_head", { title, head: name }) }, say("bridge.open")) : null;
     this.element = make("div", { class: focus ? "card bridge-card focus" : "card bridge-card", role: "listitem", "data-head": `${head.group}.${name}` }, heading, number, where);
     parent.append(this.element);
@@ -27,7 +28,7 @@ export class BridgeCard {
 
   summary() {
     const { head, measures } = this.card;
-    return measures.map((name) => `${say(`bridge.measure.${name}`)} ${head.profile[name].toFixed(2)}`).join(", ");
+    return measures.map((name) => `${say(`bridge.measure.${name}`)} ${fixed(head.profile[name], 2)}`).join(", ");
   }
 
   // each measure from 0 to 1; a tick where the head in focus has it
@@ -41,7 +42,7 @@ export class BridgeCard {
         make("rect", { x: NAME, y: y + 5, width: long, height: 9, fill: line, "fill-opacity": 0.7 }),
         make("rect", { x: NAME, y: y + 5, width: Math.max(0, long * Math.min(1, value)), height: 9, fill: accent }),
         ...(beside ? [make("line", { x1: NAME + long * beside[name], x2: NAME + long * beside[name], y1: y + 2, y2: y + 17, stroke: ink, "stroke-width": 2 })] : []),
-        make("text", { x: WIDTH, y: y + 13, "text-anchor": "end", "font-size": 12, fill: ink, class: "value", "data-measure": name, "data-value": String(value) }, value.toFixed(2)),
+        make("text", { x: WIDTH, y: y + 13, "text-anchor": "end", "font-size": 12, fill: ink, class: "value", "data-measure": name, "data-value": String(value) }, fixed(value, 2)),
       ];
     });
     this.svg = make("svg", { viewBox: `0 0 ${WIDTH} ${height}`, width: WIDTH, height, role: "img", "aria-label": this.summary() }, ...rows);

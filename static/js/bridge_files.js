@@ -2,6 +2,7 @@
 
 import * as colour from "./colour.js";
 import { make } from "./dom.js";
+import { fixed } from "./numbers.js";
 import { svgText } from "./svg_files.js";
 
 const GAP = 24, HEAD = 46, BETWEEN = 10; // px between two cards; above a map for its name and number; below it
@@ -18,7 +19,7 @@ export function bridgeSvg(cards) {
     bars.setAttribute("x", x);
     bars.setAttribute("y", HEAD + high + BETWEEN);
     parts.push(make("text", { x, y: 14, "font-size": 14, "font-weight": 600, fill: ink }, element.querySelector("h4").textContent));
-    if (!card.focus) parts.push(make("text", { x, y: 36, "font-size": 18, "font-weight": 600, fill: accent }, card.head.likeness.toFixed(2)));
+    if (!card.focus) parts.push(make("text", { x, y: 36, "font-size": 18, "font-weight": 600, fill: accent }, fixed(card.head.likeness, 2)));
     parts.push(document.importNode(drawn, true), bars);
     x += Math.max(wide, barsWide) + GAP;
     tallest = Math.max(tallest, HEAD + high + BETWEEN + barsHigh);

@@ -1,7 +1,8 @@
 // Checkpoints in the run picker, and the card that tells what one costs before it is loaded.
 
-import { askJson, getRuns, Refusal } from "./api.js";
+import { askJson, getRuns, onWait, Refusal } from "./api.js";
 import { make } from "./dom.js";
+import { sentences } from "./sentences.js";
 import { show, shown } from "./store.js";
 import { inLanguage, say, sayInto } from "./words.js";
 
@@ -9,6 +10,9 @@ export const ANOTHER = "checkpoint:?"; // no run: opens the form
 const POLL_MS = 250;
 
 export const isCheckpoint = (name) => name.startsWith("checkpoint:");
+
+// While one that had made way for others comes back, whatever was asked of it waits.
+onWait((sentence) => show({ problem: sentence }));
 
 // the options of the run picker: runs, and below them checkpoints
 export function runOptions(runs) {
@@ -94,10 +98,9 @@ export class Loader {
   }
 
   drawOffer(mine, about) {
-    const words = { ...about, megabytes: about.bytes / 1e6, budget: about.budget / 1e9 };
-    const facts = make("p"), load = make("button", { type: "button", class: "small load", onclick: () => this.load(about, mine) }, say(about.source === "hub" ? "checkpoint.download" : "checkpoint.load"));
-    sayInto(facts, about.source === "hub" ? say("checkpoint.from_hub", { title: about.title })
-      : `${say("checkpoint.costs", words)} ${say(about.seconds < 1 ? "checkpoint.quick" : "checkpoint.seconds", words)}`);
+    const words = { ...about, megabytes: about.bytes / 1e6, download: about.download / 1e6, budget: about.budget / 1e9 }, away = about.source === "hub";
+    const facts = make("p"), load = make("button", { type: "button", class: "small load", onclick: () => this.load(about, mine) }, say(away ? "checkpoint.download" : "checkpoint.load"));
+    sayInto(facts, sentences(away && say("checkpoint.from_hub", words), say("checkpoint.costs", words), !away && say(about.seconds < 1 ? "checkpoint.quick" : "checkpoint.seconds", words)));
     const from = about.source === "package" ? make("small", {}, say("checkpoint.package", { package: about.package })) : null;
     const notes = (about.notes ?? []).map((note) => make("small", {}, inLanguage(note)));
     const problem = about.problem ? make("p", { class: "problem", role: "alert" }, inLanguage(about.problem)) : null;

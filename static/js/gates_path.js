@@ -39,7 +39,9 @@ export class Path {
     const facts = { what: pointName(this.of), one: shares[0], two: shares[1], step: trainingStep() };
     const sentence = sentences(say("gates.path_caption", facts), this.apart(places));
     const ranges = [0, 1].map((axis) => {
-      const along = all.data.filter((_, i) => i % 2 === axis), low = Math.min(...along), high = Math.max(...along), room = 0.12 * (high - low || 1);
+      const along = all.data.filter((x, i) => i % 2 === axis && Number.isFinite(x));
+      if (!along.length) return [-1, 1];
+      const low = Math.min(...along), high = Math.max(...along), room = 0.12 * (high - low || 1);
       return [low - room, high + room];
     });
     this.box.setAttribute("aria-label", sentence.replaceAll("**", ""));
@@ -92,7 +94,8 @@ export class Path {
   names(places, ranges) {
     const axes = this.box._fullLayout, width = axes?.xaxis._length ?? this.box.clientWidth - 80, height = axes?.yaxis._length ?? this.box.clientHeight - 90;
     const px = (t, axis) => ((places.value(t + 1, axis) - ranges[axis][0]) / (ranges[axis][1] - ranges[axis][0])) * (axis ? -height : width);
-    const order = this.order(), first = [time(), -1, order.at(-1)], asked = [...new Set([...first, ...order])];
+    const order = this.order().filter((t) => Number.isFinite(places.value(t + 1, 0) + places.value(t + 1, 1))); // a state may have left all bounds
+    const first = [time(), -1, order.at(-1)], asked = [...new Set([...first, ...order])].filter((t) => order.includes(t));
     const named = (t) => (t < 0 ? say("gates.start") : shortened(tokens()[t], LETTERS));
     const at = (t) => ({ t, x: px(t, 0), y: px(t, 1), text: named(t) });
     const found = beside(asked.map(at), order.map(at), { width, height });

@@ -3,7 +3,7 @@
 import { askArrays } from "./api.js";
 import { Controls } from "./controls.js";
 import { make } from "./dom.js";
-import { percent, question, seen } from "./generate_parts.js";
+import { likelihood, percent, question, seen } from "./generate_parts.js";
 import { Latest } from "./latest.js";
 import { fixed } from "./numbers.js";
 import { sentences } from "./sentences.js";
@@ -65,7 +65,7 @@ export class Column {
 
   words(best) {
     const { right, steps } = this.answer, beam = (state.ways[this.side].strategy ?? "greedy") === "beam";
-    const told = say(beam ? "generate.score_beam" : "generate.score", { score: fixed(best.score, 3), share: percent(Math.exp(best.score)), n: steps.length });
+    const told = say(beam ? "generate.score_beam" : "generate.score", { score: fixed(best.score, 3), share: percent(likelihood(best.score)), n: steps.length });
     if (!right) return told;
     const wrong = right.filter((token, at) => best.tokens[at] !== token).length;
     return sentences(told, wrong ? say("generate.wrong", { wrong, n: right.length }) : say("generate.right", { n: right.length }));

@@ -1,14 +1,15 @@
 // What the pictures of the Generate tab have in common: how tokens and shares are written, and what a kept one is of.
 
 import { Figure } from "./figure.js";
-import { neat } from "./numbers.js";
+import { missing, neat, NONE } from "./numbers.js";
 import { shown, state } from "./store.js";
 import { shortened } from "./token_labels.js";
 import { format, inLanguage, say } from "./words.js";
 
 export const seen = (token) => (token === " " ? "␣" : token);
-export const signed = (value, digits = 2) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
+export const signed = (value, digits = 2) => (missing(value) ? NONE : (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits));
 export const percent = (share) => (share > 0 && share < 5e-4 ? neat(share) : format(share, ".1%"));
+export const likelihood = (score) => (missing(score) ? null : Math.exp(score)); // a score is a logarithm
 export const spoken = (sentence) => sentence.replaceAll("**", ""); // for a screen reader
 
 export const step = () => shown.look.steps[Math.min(state.moment, shown.look.steps.length - 1)];

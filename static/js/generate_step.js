@@ -3,6 +3,7 @@
 import { Bars } from "./bars.js";
 import { framed, percent, seen, spoken } from "./generate_parts.js";
 import { Heatmap } from "./heatmap.js";
+import { fixed } from "./numbers.js";
 import { Tensor } from "./payload.js";
 import { csvLine } from "./walk.js";
 import { quoted } from "./token_labels.js";
@@ -33,7 +34,7 @@ export class Shares {
     const chosen = rows.find(({ strong }) => strong);
     if (!bars.includes(chosen)) bars[bars.length - 1] = chosen;
     const [before, after] = chosen.values;
-    const values = { token: quoted(chosen.name), before, after, left: step.left, of: answer.tokens.length, bits: step.entropy[0].toFixed(2), then: step.entropy[1].toFixed(2) };
+    const values = { token: quoted(chosen.name), before, after, left: step.left, of: answer.tokens.length, bits: fixed(step.entropy[0], 2), then: fixed(step.entropy[1], 2) };
     const sentence = say(step.narrowed ? "generate.shares_narrowed" : "generate.shares_plain", values);
     this.figure.title.textContent = title;
     this.bars.set({ groups: [{ title: "", rows: bars }], label: `${title}. ${spoken(sentence)}`, legend: [say("generate.before"), say("generate.after")] });

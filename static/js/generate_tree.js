@@ -4,7 +4,7 @@
 import * as colour from "./colour.js";
 import { make } from "./dom.js";
 import { choose } from "./generate_column.js";
-import { framed, percent, seen, spoken } from "./generate_parts.js";
+import { framed, likelihood, percent, seen, spoken } from "./generate_parts.js";
 import { fixed } from "./numbers.js";
 import { set, state } from "./store.js";
 import { shortened } from "./token_labels.js";
@@ -83,7 +83,7 @@ export class Tree {
     }
     const one = this.nodes[there];
     this.path.replaceChildren(make("small", {}, say("generate.way_here")), " ", ...way.map(({ id }) => make("span", { class: "said" }, seen(this.answer.tokens[id]))),
-      " ", say("generate.way_score", { score: fixed(one.score, 3), share: percent(Math.exp(one.score)), fate: say(`generate.fate.${one.fate}`) }));
+      " ", say("generate.way_score", { score: fixed(one.score, 3), share: percent(likelihood(one.score)), fate: say(`generate.fate.${one.fate}`) }));
   }
 
   csv() {

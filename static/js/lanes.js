@@ -22,14 +22,14 @@ export class Lanes {
   // links: [{from: [lane, place], to: [lane, place]}]; spans: [{start, end, name, words, tone, faint}] under lane 0
   set({ lanes, label, links = [], spans = [] }) {
     this.data = { lanes, links, spans };
-    const shared = widths(lanes.filter(({ own }) => !own)), shapes = [], parts = [];
+    const shared = widths(lanes.filter(({ own }) => !own)), shapes = [], parts = [], names = [];
     this.places = [];
     this.boxes = [];
     const levels = stack(spans), deep = spans.length ? Math.max(...levels) + 1 : 0;
     let y = 0;
     lanes.forEach(({ name, cells, own }, lane) => {
       const sides = own ? widths([{ cells }]) : shared, [ink, mute] = ["--iv-ink", "--iv-mute"].map(colour.token);
-      shapes.push(make("text", { x: 0, y: y + 13, "font-size": 12.5, fill: mute }, name));
+      names.push(make("text", { x: 0, y: y + 13, "font-size": 12.5, fill: mute, stroke: colour.token("--iv-paper"), "stroke-width": 5, "paint-order": "stroke" }, name)); // links pass behind it
       y += NAME;
       let x = 1;
       this.boxes.push(sides.map((side) => { const box = [x, y, side, CELL]; x += side + BETWEEN; return box; }));
@@ -52,7 +52,7 @@ export class Lanes {
       shapes.push(make("path", { d: `M${a}C${a[0]},${bend} ${b[0]},${bend} ${b}`, fill: "none", stroke: colour.token("--iv-mute"), "stroke-opacity": 0.55, "stroke-width": 1.2 }));
     }
     const width = Math.max(...this.boxes.flat().map(([x, , side]) => x + side), 200) + 2;
-    this.walk.draw({ width, height: y - GAP + 2, label, shapes, parts });
+    this.walk.draw({ width, height: y - GAP + 2, label, shapes: [...shapes, ...names], parts });
   }
 
   span({ start, end, name, words, tone, faint }, index, level, shapes, parts) {

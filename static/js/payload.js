@@ -1,6 +1,6 @@
-// Reads what app/payload.py packs: a JSON header and typed arrays behind it, without copying them.
+// Reads what app/payload.py packs: a JSON header and typed arrays behind it, without copying them (but those in half precision).
 
-const TYPES = { f4: Float32Array, u1: Uint8Array, i4: Int32Array };
+const TYPES = { f4: Float32Array, u1: Uint8Array, i4: Int32Array, f2: Uint16Array };
 
 export class Tensor {
   constructor(data, shape, unit = 1) {
@@ -32,8 +32,21 @@ export function unpack(buffer) {
   const arrays = {};
   for (const { name, type, shape, offset } of header.arrays) {
     const count = shape.reduce((product, side) => product * side, 1);
-    const data = new TYPES[type](buffer, 4 + length + offset, count);
+    const sent = new TYPES[type](buffer, 4 + length + offset, count), data = type === "f2" ? fromHalf(sent) : sent;
     arrays[name] = new Tensor(data, shape, type === "u1" && name.endsWith(".weights") ? 1 / 255 : 1);
   }
   return { ...header, arrays };
+}
+
+// IEEE 754 half precision as single: not every browser has a Float16Array
+let halves = null; // all there are
+export function fromHalf(bits) {
+  halves ??= Float32Array.from({ length: 65536 }, (_, i) => {
+    const sign = i >> 15 ? -1 : 1, exponent = (i >> 10) & 31, fraction = (i & 1023) / 1024;
+    if (exponent === 31) return fraction ? NaN : sign * Infinity;
+    return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction) : 2 ** -14 * fraction);
+  });
+  const values = new Float32Array(bits.length);
+  for (let i = 0; i < bits.length; i++) values[i] = halves[bits[i]];
+  return values;
 }

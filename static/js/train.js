@@ -6,7 +6,6 @@ import { drawFineTuning } from "./fine_tuning.js";
 import { on, show, shown, state } from "./store.js";
 import { Transport } from "./train_buttons.js";
 import { Charts } from "./train_charts.js";
-import { bodyOf } from "./train_choices.js";
 import { ForkPanel } from "./train_fork.js";
 import { Hero } from "./train_hero.js";
 import { comeBack, find, focused, start } from "./train_jobs.js";
@@ -41,7 +40,7 @@ export async function mountTrain(parent) {
     if (shown.refusal && !shown.checking) return complain(shown.refusal);
     go.disabled = true;
     try {
-      await start(bodyOf(state.recipe));
+      await start(state.recipe);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       complain(error.message);

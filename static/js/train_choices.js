@@ -1,5 +1,6 @@
 // What is to be trained next, as a small set of differences from a recipe, and the whole that follows from it.
 
+import { askJson } from "./api.js";
 import { shown, state } from "./store.js";
 
 export const PARTS = ["knobs", "model", "training"];
@@ -38,9 +39,20 @@ export function fresh(family, task, variant = variantsOf(family, task)[0]?.varia
   return { family, task, variant, model: {}, knobs: {}, training: {}, seed: state.recipe.seed };
 }
 
-// as check and start want it: the recipe's own differences, and over them those that were chosen
-export function bodyOf(choice) {
-  const base = recipeOf(choice), file = choice.task === ownTask()?.name ? { name: shown.file.name, text: shown.file.text } : undefined;
+// To check or to start it. The server is told a file's digest; if it has forgotten that file, all of it.
+export async function askAbout(choice, path, more = {}) {
+  const body = { ...bodyOf(choice), ...more };
+  try {
+    return await askJson(path, body);
+  } catch (refusal) {
+    if (!body.file || refusal.option !== "file") throw refusal;
+    return askJson(path, { ...body, file: { name: shown.file.name, text: shown.file.text } });
+  }
+}
+
+// the recipe's own differences, and over them those that were chosen
+function bodyOf(choice) {
+  const base = recipeOf(choice), file = choice.task === ownTask()?.name ? { name: shown.file.name, digest: ownTask().digest } : undefined;
   const parts = PARTS.map((part) => [part, { ...base[part], ...choice[part] }]);
   return { family: choice.family, task: choice.task, variant: choice.variant, ...Object.fromEntries(parts), seed: choice.seed, file };
 }

@@ -66,5 +66,6 @@ export class ForkPanel {
   }
 }
 
-// the parent's values stand for the defaults: what is sent is what differs from them
-const asOf = (options, values) => options.filter(({ kind }) => DRAWN.includes(kind)).map((option) => (option.name in values ? { ...option, default: values[option.name] } : option));
+// the parent's values stand for the defaults: what is sent is what differs from them; what no control can show stays
+const drawn = ({ name, kind, choices }, values) => DRAWN.includes(kind) && (kind !== "choice" || values[name] == null || values[name] in choices);
+const asOf = (options, values) => options.filter((option) => drawn(option, values)).map((option) => (option.name in values ? { ...option, default: values[option.name] } : option));

@@ -2,6 +2,7 @@
 // Each is {key, job, history, moments, sight, colour, visible}; `shown.jobs` lists them, the newest first.
 
 import { askJson } from "./api.js";
+import { askAbout } from "./train_choices.js";
 import { History } from "./train_history.js";
 import { asRun, forgetKey, knownJobs, rememberKey } from "./train_keys.js";
 import { chooseRun } from "./session.js";
@@ -28,8 +29,8 @@ export async function comeBack() {
   document.addEventListener("visibilitychange", follow);
 }
 
-export async function start(body) {
-  return begun(await askJson("train/start", { ...body, page: PAGE }));
+export async function start(choice) {
+  return begun(await askAbout(choice, "train/start", { page: PAGE }));
 }
 
 export async function fork(key, body) {
@@ -37,7 +38,7 @@ export async function fork(key, body) {
 }
 
 export async function command(key, what) {
-  const job = await askJson(`train/${key}/${what}`, {}), one = take(job);
+  const job = await askJson(`train/${key}/${what}`, { page: PAGE }), one = take(job);
   if (what === "rewind") one.history.take(job.index, []);
   show({ curves: key });
   tell();

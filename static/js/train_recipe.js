@@ -1,9 +1,9 @@
 // The left column: which task, which model, which recipe, and every option of the three; what cannot be is said beside it.
 
-import { askJson, Refusal } from "./api.js";
+import { Refusal } from "./api.js";
 import { chips, make } from "./dom.js";
 import { on, set, show, state } from "./store.js";
-import { bodyOf, chooseFamily, chooseTask, fresh, recipeOf, taskOf, tasks, variantsOf } from "./train_choices.js";
+import { askAbout, chooseFamily, chooseTask, fresh, recipeOf, taskOf, tasks, variantsOf } from "./train_choices.js";
 import { exampleOf } from "./train_example.js";
 import { mountFile } from "./train_file.js";
 import { OptionControls } from "./train_options.js";
@@ -100,7 +100,7 @@ export class RecipeColumn {
 
 async function ask() {
   try {
-    return { check: await askJson("train/check", bodyOf(state.recipe)), refusal: null };
+    return { check: await askAbout(state.recipe, "train/check"), refusal: null };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return { check: null, refusal: error };

@@ -1,5 +1,7 @@
 // Everything written on screen, in the reader's language; the same files serve the server.
 
+import { missing, NONE } from "./numbers.js";
+
 const KEY = "innerview-language";
 export const language = (localStorage.getItem(KEY) ?? navigator.language ?? "en").startsWith("zh") ? "zh" : "en";
 let words = {};
@@ -22,6 +24,7 @@ export function say(key, values = {}) {
 export const has = (key) => key in words;
 
 export function format(value, mark) {
+  if (missing(value)) return NONE;
   const [, comma, digits, kind] = mark.match(/^(,?)(?:\.(\d+))?([%f]?)$/) ?? [];
   if (kind === "%") return `${minus((100 * value).toFixed(digits ?? 0))}${language === "zh" ? "%" : " %"}`;
   if (kind === "f" || digits) return minus(Number(value).toFixed(digits ?? 2));

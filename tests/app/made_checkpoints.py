@@ -1,5 +1,6 @@
-"""Small checkpoints as transformers writes them, with a tokenizer that cuts any English word."""
+"""Small checkpoints as transformers writes them, with a tokenizer that cuts any English word; and how they are asked for."""
 
+import time
 from pathlib import Path
 
 import torch
@@ -43,3 +44,16 @@ def _saved(model: transformers.PreTrainedModel, folder: Path, cut: str) -> trans
     model.eval().save_pretrained(folder)
     text.train_tokenizer(cut, WORDS * 3, 380).save(folder)
     return model
+
+
+def ask(client, path, **body):
+    return client.post(f"/api/{path}", json=body).json()
+
+
+def wait_for(client, name, status="ready"):
+    for _ in range(400):
+        told = ask(client, "checkpoints/about", name=name)
+        if told["status"] == status:
+            return told
+        time.sleep(0.05)
+    raise AssertionError(told)

@@ -121,6 +121,27 @@ def test_vectors_multiply_to_the_scores(kind):
         torch.testing.assert_close(scores, tape[f"{point}.scores"][0], atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_how_large_vectors_are_is_known_before_the_model_runs(kind):
+    run = short_run(kind)
+    problem = held_out(run, 0)
+    for group in look(run, problem).heads:
+        points = [point.removesuffix(".weights") for point in group.points]
+        if kind in ("bahdanau", "bahdanau-one-way", "luong-concat"):
+            with pytest.raises(InputError, match="adds query and key"):
+                arithmetic.vector_sizes(run.model, problem, points)
+        else:
+            queries, keys, _ = arithmetic.vectors(run, problem, 0, points)
+            assert arithmetic.vector_sizes(run.model, problem, points) == (queries.shape, keys.shape)
+
+
+def test_a_shortened_memory_has_fewer_keys():
+    run = Run(make_recipe("transformer", "copy", model={**SMALL, "downsample": 3}))
+    problem, points = held_out(run, 0), ["decoder.blocks.0.cross", "decoder.blocks.1.cross"]
+    queries, keys, _ = arithmetic.vectors(run, problem, 0, points)
+    assert arithmetic.vector_sizes(run.model, problem, points) == (queries.shape, keys.shape)
+
+
 def test_vectors_are_refused_where_there_is_no_product():
     run = short_run("bahdanau")
     with pytest.raises(InputError, match="adds query and key"):
@@ -168,6 +189,7 @@ def client() -> TestClient:
     return TestClient(app)
 
 
+TWO_ROWS = {"run": "translation-transformer", "text": "will this child steal the flower?"}  # 8 tokens, 9 written
 ONE_CELL = {"steps": [0], "points": ["blocks.0.attn"], "query": 4, "key": 1}
 ASKED = {"run": "induction-gpt", "text": "q k d q k d q", "step": 0, "point": "blocks.1.attn", "head": 2}
 
@@ -206,7 +228,15 @@ def test_one_exact_head_and_rollout_come_as_bytes(client, index):
         ("head", {"head": 4}),
         ("head", {"point": "<b>"}),
         ("rollout", {"points": ["blocks.0.attn", "nowhere"]}),
+        ("rollout", {**TWO_ROWS, "points": ["encoder.blocks.0.attn", "decoder.blocks.0.attn"]}),
+        ("rollout", {**TWO_ROWS, "points": ["decoder.blocks.0.cross"]}),
+        ("rollout", {"points": ["blocks.*.attn"]}),
+        ("rollout", {"step": 7_777, "points": ["blocks.0.attn"]}),
         ("vectors", {"points": ["nowhere"]}),
+        ("vectors", {"points": ["blocks.0"]}),
+        ("vectors", {"step": 7_777}),
+        ("vectors", {**TWO_ROWS, "points": ["encoder.blocks.0.attn", "decoder.blocks.0.attn"]}),
+        ("vectors", {**TWO_ROWS, "points": ["decoder.blocks.0.attn", "decoder.blocks.0.cross"]}),
     ],
 )
 def test_what_cannot_be_asked_is_refused_with_a_sentence_in_both_languages(client, path, wrong):
@@ -217,6 +247,7 @@ def test_what_cannot_be_asked_is_refused_with_a_sentence_in_both_languages(clien
 
 def test_too_many_vectors_are_refused_with_a_sentence(client, monkeypatch):
     monkeypatch.setattr(bertviz_frame, "MOST_NUMBERS", 100)
+    monkeypatch.setattr(arithmetic, "vectors", lambda *asked: pytest.fail("the model ran"))
     answer = client.post("/api/vectors", json={**ASKED, "points": ["blocks.0.attn"]})
     assert "100" in answer.json()["problem"]["en"]
 

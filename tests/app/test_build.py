@@ -6,7 +6,7 @@ import torch
 from fastapi.testclient import TestClient
 
 import core
-from app import build, build_costs, gallery, payload
+from app import build, build_costs, build_flow, gallery, payload
 from app.main import make_app
 from app.problem import typed
 from core.config import CONFIGS
@@ -151,6 +151,36 @@ def test_another_configuration_is_untrained_and_says_so(client):
     np.testing.assert_allclose(arrays["values"][0, 0], tape["layers.1.fwd.cell"][0, :, :64], atol=1e-6)
     large = {"family": "bert", "options": core.PRESETS["bert-large"].options, "point": "embed"}
     assert client.post("/api/build/flow", json=large).headers["x-refused"], "never allocated"
+
+
+@pytest.mark.parametrize("point", ["nope", "*", "[", "blocks.?.resid_out", "blocks.9.resid_out"])
+@pytest.mark.parametrize("run", [None, "induction-gpt"])
+def test_a_station_that_is_not_there_is_refused_with_a_sentence(client, run, point):
+    asked = client.get("/api/build/of/induction-gpt").json()
+    answer = client.post("/api/build/flow", json={**asked, "run": run, "point": point})
+    assert answer.status_code == 200 and "station" in answer.json()["problem"]["en"]
+
+
+def test_a_held_out_problem_that_is_not_there_is_refused_with_a_sentence(client):
+    asked = {"family": "gpt", "point": "logits", "run": "induction-gpt", "held_out": 5_000}
+    answer = client.post("/api/build/flow", json=asked)
+    assert answer.status_code == 200 and answer.json()["problem"]["option"] == "held_out"
+
+
+def test_of_each_snapshot_only_the_thumbnail_is_held():
+    whole = torch.rand(2, 20, 90, 80)
+    kept = build_flow.small(whole)
+    assert kept.shape == (16, 64, 64) and kept.untyped_storage().nbytes() == 4 * kept.numel()
+    assert torch.equal(kept, whole[0, :16, :64, :64])
+
+
+def test_many_recurrent_steps_are_predicted_only(client):
+    deep = {"family": "lstm", "options": {"n_layers": 12, "d_hidden": 8, "d_embed": 8}}
+    found = client.post("/api/build/costs", json=deep).json()
+    assert max(found["measurable"]) == 64 and 512 in found["lengths"]
+    assert client.post("/api/build/measure", json={**deep, "length": 512}).headers["x-refused"]
+    flat = client.post("/api/build/costs", json={"family": "gpt", "options": {"n_layers": 12, "d_model": 16}}).json()
+    assert max(flat["measurable"]) == 512
 
 
 def test_costs_are_predicted_for_all_and_measured_for_small(client):

@@ -127,6 +127,21 @@ def test_short_and_still_inputs_give_numbers(text):
     assert all(np.isfinite(array).all() for array in arrays.values())
 
 
+def test_a_model_without_recurrence_is_refused_before_it_is_copied(monkeypatch):
+    run = gallery.open_run("induction-gpt").run
+    monkeypatch.setattr(gates, "deepcopy", lambda model: pytest.fail("copied"))
+    with pytest.raises(InputError, match="no recurrent layers"):
+        gates.gradients_of(run, held_out(run, 0).batch)
+
+
+@pytest.mark.parametrize("last", [float("nan"), float("inf"), 3e38])
+def test_states_that_have_left_all_bounds_leave_the_others_their_path(last):
+    states = torch.randn(3, 5, 4, generator=torch.Generator().manual_seed(0))
+    states[-1, 3] = last
+    places, shares = gates.path(states, torch.zeros(3, 4))
+    assert places.shape == (3, 6, 2) and places[:2].isfinite().all() and shares[:2].isfinite().all()
+
+
 def test_gradients_are_autograds_own_and_do_not_end_at_0():
     run = gallery.open_run("parity-rnn").run
     problem = typed(run, PARITY)
@@ -174,6 +189,8 @@ def test_routes_answer_and_refuse_with_a_sentence(client):
         ("gates", {"run": "nobody"}),
         ("gates/gradients", {"run": "dates-bahdanau", "of": "long"}),
         ("gates/gradients", {"run": "parity-lstm", "text": ""}),
+        ("gates/gradients", {"run": "induction-gpt", "held_out": 0}),
+        ("gates/gradients", {"run": "masked-bert", "held_out": 0}),
     ):
         problem = client.post(f"/api/{path}", json=question).json()["problem"]
         assert problem["en"] != problem["zh"] and "Traceback" not in problem["en"]

@@ -1,5 +1,7 @@
 """What is sent to the page is what the model computes."""
 
+import shutil
+import subprocess
 import weakref
 
 import numpy as np
@@ -11,6 +13,7 @@ from app import attention_maps, looking, payload, shipped
 from app.attention_maps import EXACT_BYTES, GRID_BYTES, fill, pool, tile_side
 from app.attention_maps import room as room_for
 from app.looking import look
+from app.main import STATIC
 from app.problem import LONGEST, held_out, room, typed
 from core import InputError, measures
 from core.recipes import make_recipe
@@ -160,3 +163,29 @@ def test_bert_says_whether_the_second_sentence_follows():
         assert said["right"][-1] == (int(logits.argmax()) == int(problem.batch.next_sentence[0]))
     alone = look(run, typed(run, "the [MASK] gave Mary an umbrella on Thursday.")).answers[-1]
     assert len(alone["said"]) == len(alone["places"]) == 1, "of one sentence it is not asked"
+
+
+def test_many_gates_travel_in_half_precision_and_too_many_are_refused(monkeypatch):
+    run = shipped.load("parity-lstm").run
+    problem = held_out(run, 2)
+    _, exact = payload.unpack(look(run, problem).pack())
+    monkeypatch.setattr(looking, "EXACT_STATES", 1000)
+    _, arrays = payload.unpack(look(run, problem).pack())
+    names = [name for name in exact if name.startswith("layers.")]
+    assert names and all(arrays[name].dtype == np.float16 for name in names)
+    for name in names:
+        np.testing.assert_allclose(arrays[name], exact[name], atol=2e-3)
+    monkeypatch.setattr(looking, "MOST_STATES", sum(arrays[name].nbytes for name in names))
+    look(run, problem)
+    monkeypatch.setattr(looking, "MOST_STATES", looking.MOST_STATES - 1)
+    with pytest.raises(InputError, match=f"at most {len(problem.source) - 1} can be shown") as refused:
+        look(run, problem)
+    assert refused.value.text("zh")
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_the_page_reads_half_precision():
+    values = np.array([0, -0.0, 1, -1 / 3, 65504, 6e-8, 6e-5, np.inf, np.nan], np.float16)
+    code = f"import('{STATIC}/js/payload.js').then((p) => console.log(...p.fromHalf(new Uint16Array({values.view(np.uint16).tolist()}))))"
+    told = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True).stdout.split()
+    np.testing.assert_array_equal(np.array(told, np.float32), values.astype(np.float32))

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from app import gallery, objective
+from core import InputError
 from core.layers.heads import IGNORE
+from core.pretrained_run import PretrainedRun
 from core.training.loop import Trainer
 
 RUNS = ["parity-lstm", "entities-crf", "induction-gpt", "characters-gru", "translation-transformer", "masked-bert", "nested-bert"]  # fmt: skip
@@ -64,3 +66,8 @@ def test_nothing_of_the_run_is_touched():
     before, noise = run.trainer.data.get_state(), torch.get_rng_state()
     objective.example(run, 3)
     assert torch.equal(run.trainer.data.get_state(), before) and torch.equal(torch.get_rng_state(), noise)
+
+
+def test_a_pretrained_model_has_none():
+    with pytest.raises(InputError, match="without its training"):
+        objective.example(PretrainedRun.__new__(PretrainedRun), 0)

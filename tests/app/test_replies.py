@@ -120,6 +120,23 @@ def test_a_classifier_is_asked_after_every_token():
     assert header["right"] == 1 == arrays["shares"][-1].argmax()
 
 
+@torch.no_grad()
+def test_of_a_long_input_as_many_beginnings_are_judged_as_can_be_read():
+    run = gallery.open_run("parity-lstm").run
+    problem = typed(run, "2 3 " * 256)
+    read, model = [], replies.at_step(run, run.snapshots[-1].step)
+    model.register_forward_pre_hook(lambda _, inputs: read.append(inputs[0].shape))
+    header, arrays = replies.classes(run, model, problem)
+    lengths = header["lengths"]
+    assert lengths[-1] == 512 and lengths == sorted(set(lengths)) and sum(lengths) <= replies.READ
+    assert max(rows for rows, _ in read) <= replies.TOGETHER and read[-1][1] == 512
+    shares = model(problem.batch.inputs[0][:, : lengths[3]]).logits[0].softmax(-1)
+    np.testing.assert_allclose(arrays["shares"][3], shares, atol=1e-5)
+    for time in (1, 2, 12, 90, 91, 300, 5000):
+        assert replies.lengths_shown(time)[-1] == time and sum(replies.lengths_shown(time)) <= max(time, replies.READ)
+    assert replies.lengths_shown(90).tolist() == [*range(1, 91)]
+
+
 def test_a_classifier_of_two_sentences_knows_which_is_which():
     run = Run(make_recipe("bert", "next sentence", model={"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16}), 0)
     run.model.eval()

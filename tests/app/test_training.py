@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -14,12 +15,16 @@ import core
 from app.jobs import Settings, office
 from app.main import make_app
 from app.option_names import NAMES
-from app.training import MOST_FILE_BYTES
+from app.routes import train
+from app.training import MOST_FILE_BYTES, check_size
 from app.training_menu import menu
 from core.recipes import RECIPES, recipe
 from core.run import key_of
+from tests.jobs.small_runs import until
 
 LSTM = {"family": "lstm", "task": "parity", "variant": "default"}
+COPY = {"family": "transformer", "task": "copy", "variant": "default"}
+TINY = {"n_layers": 1, "n_heads": 1, "d_model": 4, "d_ff": 4}
 GPT = {"family": "gpt", "task": "induction", "variant": "default"}
 
 
@@ -65,6 +70,20 @@ BAD_WISHES = [  # what is asked, and the option it is said beside
     (wish(GPT, training={"beta3": 0.5}), "beta3"),
     (wish(GPT, knobs={"depth": 3}), "depth"),
     (wish(GPT, training={"batch_size": 4_096, "accumulate": 64}), "batch_size"),
+    (wish(COPY, knobs={"max_len": 512}, training={"samples": 10_000_000, "batch_size": 1}), "samples"),
+    (wish(LSTM, training={"samples": 10_000_000, "curriculum": False}), "samples"),
+    (wish(COPY, knobs={"n_symbols": 5_000, "max_len": 64}, model=TINY, training={"batch_size": 1_000}), "batch_size"),
+    (
+        wish(
+            GPT,
+            knobs={"max_len": 512, "n_symbols": 600},
+            model={**TINY, "n_heads": 2, "n_layers": 16, "dropout": 0.1},
+        ),
+        "batch_size",
+    ),
+    (wish(GPT, model={"vocab_size": 2}), "vocab_size"),
+    (wish(GPT, model={"max_len": 131_072}), "max_len"),
+    (wish(LSTM, model={"n_labels": 1}), "n_labels"),
     (wish(LSTM, family="elmo"), "family"),
     (wish(LSTM, family="<b>lstm</b>"), "family"),
     (wish(LSTM, task="chess"), "task"),
@@ -112,6 +131,8 @@ BAD_FILES = [  # a file, and what is said of it
     (file_of(PAIRS + "[1, 2]\n", "list.jsonl"), "line 41"),
     (file_of(PAIRS + '{"source": "a"}\n', "half.jsonl"), "line 41"),
     (file_of("1\n2\n3\n", "numbers.jsonl"), "line 1"),
+    (file_of(PAIRS + '{"source": "a \\ud800", "target": "b"}\n', "halved.jsonl"), "line 41"),
+    (file_of(",,,\n", "commas.csv"), "empty"),
     (file_of("a b c d\n" * (MOST_FILE_BYTES // 8 + 1)), "MB"),
 ]
 
@@ -126,7 +147,17 @@ def test_a_file_that_cannot_be_used_is_told_apart(client, file, said):
 
 
 @pytest.mark.parametrize(
-    "knobs", [{"unit": "syllable"}, {"max_vocab": 1}, {"context": 10**9}, {"context": "wide"}, {"x": 1}]
+    "knobs",
+    [
+        {"unit": "syllable"},
+        {"unit": ["word"]},
+        {"max_vocab": 1},
+        {"context": 10**9},
+        {"context": "wide"},
+        {"x": 1},
+        {"name": "x"},
+        {"data": "x"},
+    ],
 )
 def test_a_good_file_with_a_bad_knob(client, knobs):
     text = "the cat sat on the mat and the dog lay by the door\n" * 60
@@ -134,6 +165,77 @@ def test_a_good_file_with_a_bad_knob(client, knobs):
     assert good["kind"] == "own text" and good["rows"] > 0
     problem = refusal(client.post("/api/train/file", json={**file_of(text), "knobs": knobs}))
     assert problem["option"] in (*knobs, None) and next(iter(knobs)) in problem["en"]
+
+
+def test_a_file_that_was_sent_once_is_known_by_its_digest(client):
+    read = client.post("/api/train/file", json=file_of(PAIRS, "mine.jsonl")).json()
+    asked = {"family": "lstm", "task": read["kind"], "file": {"name": "mine.jsonl", "digest": read["digest"]}}
+    asked = {**asked, "family": read["families"][0], "training": {"steps": 10}}
+    by_text = client.post("/api/train/check", json={**asked, "file": file_of(PAIRS, "mine.jsonl")}).json()
+    assert client.post("/api/train/check", json=asked).json()["key"] == by_text["key"]
+
+
+def test_every_recipe_fits(client):
+    for family, name in RECIPES:
+        for variant in RECIPES[family, name]:
+            check_size(recipe(family, name, variant))
+
+
+def test_no_choice_needs_an_option_that_has_no_control(client):
+    training = {option["name"]: option for option in menu()["training"]}
+    for choice in training["schedule"]["choices"]:
+        answer = client.post("/api/train/check", json=wish(LSTM, training={"schedule": choice}))
+        assert "x-refused" not in answer.headers, choice
+
+
+def begun(client, seed: int, page: str) -> dict[str, Any]:
+    return client.post("/api/train/start", json=wish(LSTM, seed=seed, page=page)).json()
+
+
+def test_no_page_trains_more_than_its_share(client, monkeypatch):
+    monkeypatch.setattr(train, "MOST_PER_PAGE", 2)
+    monkeypatch.setattr(train, "MOST_AT_ONCE", 3)
+    with ThreadPoolExecutor(6) as many:
+        told = list(many.map(lambda seed: begun(client, seed, "one"), range(6)))
+    keys = [answer["key"] for answer in told if "key" in answer]
+    assert len(keys) == len(office.jobs.moving) == 2
+    client.post(f"/api/train/{keys[0]}/pause", json={})
+    until(lambda: office.job(keys[0]).status == "paused")
+    keys.append(begun(client, 10, "one")["key"])
+    assert "2 runs" in refusal(client.post(f"/api/train/{keys[0]}/go", json={"page": "one"}))["en"]
+    keys.append(begun(client, 11, "another")["key"])
+    assert "3 runs" in refusal(client.post(f"/api/train/{keys[0]}/go", json={"page": "another"}))["en"]
+    for key in keys:
+        client.post(f"/api/train/{key}/stop", json={})
+    assert not office.jobs.moving
+
+
+def test_another_web_site_gives_no_orders(client):
+    """Without asking first, it can send no JSON."""
+    key = begun(client, 20, "mine")["key"]
+    for order in ("stop", "pause", "rewind", "step", "go"):
+        refusal(client.post(f"/api/train/{key}/{order}", headers={"origin": "http://evil.example"}))
+        refusal(client.post(f"/api/train/{key}/{order}", content="{}", headers={"content-type": "text/plain"}))
+        refusal(client.post(f"/api/train/{key}/{order}", content="{}"))
+    assert office.job(key).status in ("queued", "running")
+    assert client.post(f"/api/train/{key}/stop", json={}).json()["status"] == "stopped"
+
+
+def test_a_fork_keeps_what_its_task_decides(client):
+    key = begun(client, 21, "mine")["key"]
+    until(lambda: office.job(key).progress)
+    client.post(f"/api/train/{key}/stop", json={})
+    until(lambda: office.stored(key))
+    asked = {"step": 0, "model": {"max_len": 131_072}}
+    assert refusal(client.post(f"/api/train/{key}/fork", json=asked))["option"] == "max_len"
+
+
+def test_a_folder_in_which_nothing_can_be_stored(client, tmp_path):
+    before = office.settings
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(core.ConfigError) as caught:
+        office.open(Settings(tmp_path / "file/runs"))
+    assert caught.value.option == "store" and "--store" in caught.value.text("zh") and office.settings is before
 
 
 def test_runs_that_are_not_there(client):

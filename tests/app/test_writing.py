@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -10,7 +12,10 @@ from fastapi.testclient import TestClient
 import core
 from app import gallery, payload, writing
 from app.main import make_app
+from app.problem import LONGEST
 from core.decoding import filters
+from core.recipes import make_recipe
+from core.run import Run
 
 WRITERS = ["induction-gpt", "copy-transformer", "reverse-t5", "dates-bahdanau", "translation-transformer"]
 
@@ -142,3 +147,40 @@ def test_what_cannot_be_is_said_in_a_sentence():
         answer = client.post("/api/write", json=question | change)
         assert answer.status_code == 200 and answer.headers["x-refused"]
         assert word in answer.json()["problem"]["en"] and answer.json()["problem"]["zh"]
+
+
+def test_of_a_long_prompt_only_the_rows_that_are_sent_are_held(monkeypatch):
+    run = gallery.open_run("induction-gpt").run
+    asked, held = writing.prompt_of(run, " ".join("tgwb" * 32), 0), []
+    monkeypatch.setattr(writing, "attention_of", lambda tape: held.extend(tape.values()) or {})
+    writing.written(run, asked, run.snapshots[-1].step, {"max_new": 3})
+    assert [tuple(rows.shape) for rows in held] == [(4, 3, 130)] * 2
+    assert all(rows.untyped_storage().nbytes() == rows.nbytes for rows in held), "the rest of each map is freed"
+
+
+def test_a_prompt_may_be_as_long_as_can_be_shown_and_leaves_room_to_write():
+    model = {"n_layers": 1, "n_heads": 1, "d_model": 8, "d_ff": 8, "max_len": 2000}
+    long = Run(make_recipe("gpt", "induction", model=model))
+    assert writing.prompt_of(long, "t " * LONGEST, 0).ids.shape[1] == LONGEST
+    run = gallery.open_run("induction-gpt").run
+    most = run.model.config.max_len
+    assert writing.prompt_of(run, "t " * (most - 1), 0).ids.shape[1] == most - 1
+    for whose, tokens, words in ((long, LONGEST + 1, str(LONGEST)), (run, most, "no room is left to write")):
+        with pytest.raises(core.InputError, match=words) as refused:
+            writing.prompt_of(whose, "t " * tokens, 0)
+        assert refused.value.text("zh")
+
+
+@pytest.mark.parametrize("option", ["\ud800", "a\udfff"])
+def test_an_option_that_is_no_text_is_refused_with_a_sentence(option):
+    client, asked = TestClient(make_app()), {"run": "characters-gru", "text": "the ", "step": 0, "how": {option: 1}}
+    for path, body in (
+        ("write", asked),
+        ("build/plan", {"family": "gpt", "options": {option: 1}}),
+        ("look", {"run": "characters-gru", option: 1, "text": [option]}),
+        ("look", {"run": option, "text": "a"}),
+    ):
+        headers = {"content-type": "application/json"}
+        answer = client.post(f"/api/{path}", content=json.dumps(body), headers=headers)
+        assert answer.status_code == 200 and answer.json()["problem"]["zh"]
+    assert "\\ud" in client.post("/api/write", content=json.dumps(asked), headers=headers).json()["problem"]["option"]

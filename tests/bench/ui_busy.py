@@ -33,6 +33,9 @@ ASK = """async ([address, bodies]) => {
 START = """async (wish) => (await (await fetch('api/train/start', {
     method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(wish),
 })).json()).key"""
+STOP = """(key) => fetch(`api/train/${key}/stop`, {
+    method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}',
+})"""
 WATCH = """async (seconds) => {
     const { on } = await import('/ours/js/store.js');
     let drawn = 0;
@@ -78,7 +81,7 @@ def busy(browser: Browser, url: str) -> None:
         print(f"  {'the chart of a run, watched':<34} {rate / len(keys):.1f} updates/s (goal: ≥ 5)", flush=True)
     finally:
         for key in keys:
-            page.evaluate("(key) => fetch(`api/train/${key}/stop`, { method: 'POST' })", key)
+            page.evaluate(STOP, key)
 
 
 def watched(browser: Browser, url: str, keys: list[str]) -> Page:

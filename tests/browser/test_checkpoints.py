@@ -151,6 +151,27 @@ def test_a_head_of_the_toy_is_found_in_the_real_model(new_page):
     expect(page.locator(".one-head .caption")).to_contain_text("previous token")
 
 
+def test_one_that_is_still_being_loaded_is_waited_for(new_page):
+    page, asked = open_app(new_page), []
+
+    def answer(route):
+        asked.append(route.request.post_data_json)
+        said = {"en": "The checkpoint is still being loaded: 40% so far.", "zh": "仍在加载", "again": True}
+        refused = {"x-refused": "yes", "content-type": "application/json"}
+        if len(asked) < 3:
+            route.fulfill(body=json.dumps({"problem": said}), headers=refused)
+        else:
+            route.continue_()
+
+    page.route("**/api/look", answer)
+    page.locator("#input").fill("t g w b t g")
+    problem = page.locator(".view-sidebar .problem[role=alert]")
+    expect(problem).to_contain_text("still being loaded: 40%")
+    wait_until(page, "s.shown.look.text === 't g w b t g'")
+    expect(problem).to_be_hidden()
+    assert len(asked) == 3 and asked[0] == asked[2]
+
+
 def test_512_tokens_travel_pooled_and_one_head_is_exact(new_page):
     page = open_app(new_page)
     load(page)

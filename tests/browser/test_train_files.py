@@ -1,11 +1,11 @@
-"""Files nobody can learn from, dropped on the Train tab: a sentence beside the place they were dropped on, no more."""
+"""Files dropped on the Train tab: of those nobody can learn from, a sentence beside that place; the others go there once."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Response, expect
 
 from tests.browser.driving import shown
 from tests.browser.training import open_train
@@ -42,3 +42,19 @@ def test_a_bad_file_is_answered_where_it_was_dropped(new_page, locale, tmp_path)
         assert shown(page, "JSON.stringify(s.state.recipe)") == before and shown(page, "!s.shown.file")
         assert column.inner_text().replace(sentence, "").split() == texts[0].split() and hero.inner_text() == texts[1]
         expect(page.locator(".problem:visible")).to_have_count(1)
+
+
+def test_a_file_is_sent_once_and_again_only_if_it_was_forgotten(new_page, tmp_path):
+    page, path = open_train(new_page), tmp_path / "mine.jsonl"
+    path.write_text(PAIRS)
+
+    def checked_by(answer: Response, part: str) -> bool:
+        return "/train/check" in answer.url and part in answer.request.post_data_json.get("file", {})
+
+    with page.expect_response(lambda answer: checked_by(answer, "digest")) as known:
+        page.locator("#train-file").set_input_files(path)
+    assert "x-refused" not in known.value.headers and "text" not in known.value.request.post_data_json["file"]
+    page.evaluate("async () => { (await import('/ours/js/store.js')).shown.file.task.digest = '0'.repeat(24); }")
+    with page.expect_response(lambda answer: checked_by(answer, "text")) as whole:
+        page.locator("#train-seed").fill("3")
+    assert "x-refused" not in whole.value.headers

@@ -1,10 +1,12 @@
 """The cost formulas against torch's own counter, against tapes of real passes, and against the table of the paper."""
 
 import pytest
+import torch
 
 import core
 from core import costs
 from core.costs_layers import layers_compared
+from core.models import takes_two
 from tests.core.examples import FAMILIES, label, small_config
 
 CASES = [
@@ -28,6 +30,19 @@ def test_operations_are_those_torch_counts(family, options):
     model = core.build(config).eval()
     for n in (4, 10):
         assert sum(costs.flops(config, n).values()) == costs.count_flops(model, n)
+
+
+@pytest.mark.parametrize(
+    ("family", "options"), CASES, ids=lambda value: value if isinstance(value, str) else label(value)
+)
+def test_parameters_and_recurrent_steps_are_the_models_own(family, options):
+    config = small_config(family, **options)
+    model = core.build(config).eval()
+    assert costs.parameter_count(config) == sum(weight.numel() for weight in model.parameters())
+    ids = torch.ones(1, 6, dtype=torch.long)
+    with torch.no_grad(), core.capture(model, "*layers.*.hidden") as tape:
+        model(ids, ids) if takes_two(model) else model(ids)
+    assert costs.recurrent_steps(config, 6) == sum(states.shape[1] for states in tape.values())
 
 
 @pytest.mark.parametrize(

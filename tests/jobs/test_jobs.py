@@ -130,6 +130,42 @@ def test_paused_and_resumed(jobs):
     assert job.status == "done"
 
 
+def test_a_rewind_does_not_empty_what_a_worker_goes_on_with(jobs):
+    job = jobs.start(small(2_000), next(SEEDS))
+    until(lambda: job.progress >= 5)
+    with pytest.raises(core.InputError, match="busy"):
+        jobs.begin_again(job)  # as if it had been told to go on just before
+    until(lambda: job.progress >= 10)
+    assert [step.index for step in job.steps] == list(range(1, job.progress + 1))
+    job.rewind()
+    assert job.status == "paused" and job.progress == 0 and job.place.worker is None
+    job.stop()
+
+
+def test_of_many_paused_runs_the_oldest_are_stopped(jobs, monkeypatch):
+    monkeypatch.setattr("core.jobs.pool.MOST_PAUSED", 2)
+    paused = [jobs.start(small(2_000), next(SEEDS)) for _ in range(4)]
+    for job in paused:
+        until(lambda job=job: job.progress)
+        job.pause()
+        until(lambda job=job: job.status == "paused")
+    assert [job.status for job in paused] == ["stopped", "stopped", "paused", "paused"]
+    assert jobs.find(paused[0].key) is paused[0], "it is stored"
+    made = paused[0].progress
+    assert jobs.start(small(2_000), paused[0].seed) is paused[0]
+    until(lambda: paused[0].progress > made)
+    for job in paused:
+        job.stop()
+
+
+def test_a_stored_run_is_found_without_its_weights(jobs, monkeypatch):
+    run = trained(small(5), next(SEEDS))
+    jobs.store.save(run)
+    monkeypatch.delattr(Store, "load")
+    job = jobs.find(run.key)
+    assert (job.recipe, job.seed, job.status, job.steps) == (run.recipe, run.seed, "done", run.steps)
+
+
 def test_divergence_is_said_and_the_steps_so_far_are_kept(jobs):
     seed = next(SEEDS)
     job = jobs.start(exploding(), seed)

@@ -12,6 +12,7 @@ from torch.optim import swa_utils
 import core
 from core.recipes import make_recipe
 from core.run import Run
+from core.training import evaluation
 from core.training.loop import Trainer
 from core.training.optimisers import AveragedWeights, learning_rate, make_optimiser, pushed_embeddings
 from core.training.options import Training
@@ -197,3 +198,13 @@ def test_a_curriculum_skips_batches_that_ask_nothing():
     """A sequence of one token, repeated, has nothing to be known."""
     run = trainer("gpt", "induction", curriculum=True, batch_size=1)
     assert all(math.isfinite(step.loss) for step in run.steps())
+
+
+def test_many_words_are_evaluated_a_few_problems_at_a_time(monkeypatch):
+    task = core.task("parity", max_len=6)
+    model, sizes = core.build("lstm", **task.model_options("lstm"), d_embed=4, d_hidden=4), []
+    model.register_forward_hook(lambda _, inputs, __: sizes.append(len(inputs[0])))
+    whole = evaluation.evaluate(model, task, 20)
+    monkeypatch.setattr(evaluation, "MOST_SCORES", 100)
+    assert evaluation.evaluate(model, task, 20) == whole
+    assert sizes[0] == 20 and max(sizes[1:]) * 6 * task.vocab_size <= 100 and sum(sizes[1:]) == 20

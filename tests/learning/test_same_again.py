@@ -12,6 +12,7 @@ import torch
 
 from core.recipes import make_recipe, recipe
 from core.run import Run
+from core.tasks import Task
 
 HERE = Path(__file__).parent
 PAIRS = [("lstm", "parity"), ("transformer", "copy")]
@@ -75,6 +76,20 @@ def test_going_on_after_a_stop(family, variant):
     twice = small_run(family, VARIANTS[variant])
     twice.trainer.load(state)  # loaded a second time, after a run has gone on from it
     assert list(again.train()) == list(twice.train()) == steps[4:]
+
+
+def test_fixed_problems_are_gathered_by_whoever_trains(monkeypatch):
+    """And batches are drawn with what the seed gives behind them, also from a state of before the first step."""
+    begun = small_run("gru", {"samples": 50})
+    rng = torch.Generator().manual_seed(begun.seed)
+    fixed = begun.task.gather(50, rng, held_out=False)
+    assert torch.equal(begun.trainer.data.get_state(), rng.get_state())
+    assert torch.equal(begun.trainer.fixed.source, fixed.source)
+    with monkeypatch.context() as nobody:
+        nobody.setattr(Task, "gather", None)
+        run, resumed = small_run("gru", {"samples": 50}), small_run("gru", {"samples": 50})
+        resumed.trainer.load(begun.trainer.state())
+    assert list(resumed.train()) == list(run.train()) == list(begun.train())
 
 
 def test_stopping_is_no_longer_asking():

@@ -103,6 +103,34 @@ def test_a_key_cannot_leave_the_folder(tmp_path, key):
         Store(tmp_path).load(key)
 
 
+def test_to_ask_for_a_recipe_is_not_to_use_the_run(tmp_path):
+    store, run = Store(tmp_path), core.Run(small_recipe(), seed=3)
+    path = store.save(run)
+    os.utime(path, (1, 1))
+    assert store.recipe(run.key) == (run.recipe, run.seed) and path.stat().st_mtime == 1
+    store.load(run.key)
+    assert path.stat().st_mtime > 1
+
+
+def test_what_cannot_begin_again_stays_as_it_is(tmp_path, monkeypatch):
+    store, parent = Store(tmp_path), core.Run(small_recipe(), seed=3)
+    list(parent.train())
+    store.save(parent)
+    fork = parent.fork(parent.recipe.training.steps, steps=2 * parent.recipe.training.steps)
+    kept = store.save(fork).read_bytes()
+
+    def no_room(*_: object, **__: object) -> None:
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr("core.store.save_file", no_room)
+        with pytest.raises(OSError):
+            store.begin_again(fork.recipe, fork.seed)
+    assert store.path(fork.key).read_bytes() == kept and not list(tmp_path.glob("*.part"))
+    store.begin_again(fork.recipe, fork.seed)
+    assert store.load(fork.key).trainer.index == fork.recipe.begins_at and not list(tmp_path.glob("*.part"))
+
+
 def test_a_missing_run_is_said_to_be_missing(tmp_path):
     with pytest.raises(StoreError, match="no such run"):
         Store(tmp_path).load("abc")

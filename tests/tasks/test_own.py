@@ -8,6 +8,7 @@ import pickle
 import pytest
 import torch
 
+from core.options import ConfigError
 from core.tasks import DataError, own
 from core.tasks.files import MAX_BYTES
 
@@ -46,6 +47,18 @@ def test_content():
     assert tags.example(0).answer == "O B O"
     text = own("d.txt", TEXT.encode(), context=32)
     assert text.example(0).answer in TEXT.replace("\r\n", "\n")
+
+
+def test_a_whole_character_may_be_written_as_two_halves():
+    lines = "\n".join(json.dumps({"text": f"😀 {i}", "label": i % 2}) for i in range(20))
+    assert "\\ud83d" in lines and "😀" in own("a.jsonl", lines.encode()).tokens
+
+
+@pytest.mark.parametrize("knob", ["name", "data", "unit"])
+def test_a_knob_that_cannot_be_is_named(knob):
+    with pytest.raises(ConfigError) as caught:
+        own("d.txt", TEXT.encode(), **{knob: ["word"]})
+    assert caught.value.option == knob
 
 
 def test_units_and_vocabulary():
@@ -89,6 +102,8 @@ def rows(n: int, label: str = "x") -> bytes:
         ("a.jsonl", b'{"text": "a", "label": "b"}\n{"text": "a"}', "line 2: “label” is missing"),
         ("a.jsonl", b'{"text": ["a"], "label": "b"}', "line 1: “text” must be a text"),
         ("a.jsonl", b"[" * 100_000, "line 1: this is not JSON"),
+        ("a.jsonl", b'{"text": "a \\ud800", "label": "b"}', "line 1: there is half a character"),
+        ("a.csv", b",,,\n,,,\n", "a.csv: every cell of the table is empty"),
         ("a.jsonl", b"\n[1, 2]", "line 2: an object with"),
         ("a.txt", b"short", "has 5 tokens; with context = 64 it needs at least 640"),
         ("a.txt", b"x" * 5000, "1 different examples"),

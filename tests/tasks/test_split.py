@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from core.options import ConfigError
-from core.tasks import Task, task, tasks
+from core.tasks import Task, copying, task, tasks
 from core.tasks.dates import recognise
 from core.tasks.masked import SEP, original
 
@@ -101,3 +101,13 @@ def test_too_few_problems_are_refused():
 def test_lengths_the_wrong_way_round_are_refused():
     with pytest.raises(ConfigError, match="min_len"):
         task("copy", min_len=9, max_len=5)
+
+
+def test_problems_shuffled_a_few_at_a_time_are_the_same(monkeypatch):
+    which = task("sort", unique=True, n_symbols=40)
+    whole, parts = torch.Generator().manual_seed(0), torch.Generator().manual_seed(0)
+    drawn = which.draw(100, whole)
+    monkeypatch.setattr(copying, "SHUFFLED", 7)
+    again = which.draw(100, parts)
+    assert torch.equal(drawn.source, again.source) and torch.equal(drawn.target, again.target)
+    assert torch.equal(whole.get_state(), parts.get_state())

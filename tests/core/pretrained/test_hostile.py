@@ -8,6 +8,7 @@ import pickle
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from safetensors.torch import load_file, save_file
 import core
 from core import PretrainedError
 from core.pretrained import inspect
-from core.pretrained.folder import MOST_JSON
+from core.pretrained.folder import MOST_JSON, parse
 from core.pretrained.headers import MOST_HEADER
 from tests.core.pretrained.tiny import CHECKPOINTS
 
@@ -131,6 +132,7 @@ FORGED: dict[str, tuple[Damage, str]] = {
     "header is deeply nested": (header(lambda told: b"[" * 100_000), r"model\.safetensors is not JSON"),
     "header is a list": (header(lambda told: b"[1, 2]"), r"holds no JSON object"),
     "header with a key twice": (header(lambda told: b'{"a": 1, "a": 2}'), r"model\.safetensors has 'a' twice"),
+    "shape of 400 axes": (header(lambda told: told[QUERY].update(shape=[2**47] * 400)), rf"does not say clearly what {QUERY} is"),
     "negative shape": (header(lambda told: told[QUERY].update(shape=[-32, -32])), rf"does not say clearly what {QUERY} is"),
     "fractional shape": (header(lambda told: told[QUERY].update(shape=[32.0, 32])), rf"does not say clearly what {QUERY} is"),
     "true as a size": (header(lambda told: told[QUERY].update(shape=[True, 1024])), rf"does not say clearly what {QUERY} is"),
@@ -327,3 +329,11 @@ def test_memory_stays_flat(sound, tmp_path):
     grown = [int(line.split()[0]) for line in done.stdout.splitlines()]
     assert len(grown) == len(folders) + 1
     assert max(grown) * 1024 < MOST_HEADER + 8 * 1024**2, done.stdout
+
+
+def test_a_key_that_is_there_twice_is_found_in_one_pass():
+    many = b"{" + b"".join(b'"k%d":0,' % i for i in range(200_000))
+    began = time.process_time()
+    with pytest.raises(PretrainedError, match="has 'k199999' twice"):
+        parse(many + b'"k199999":1}', "config.json")
+    assert time.process_time() - began < 10, "comparing every key with every other takes minutes"

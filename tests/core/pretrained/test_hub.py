@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import core
-from core.pretrained.hub import is_hub_id
+from core.pretrained.hub import MOST_SMALL, is_hub_id
 from tests.core.pretrained.tiny import CHECKPOINTS
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -247,3 +247,11 @@ def test_shards_are_fetched(tmp_path, hub):
     files = {file.name: file.read_bytes() for file in (tmp_path / "shards").iterdir()}
     hub.RequestHandlerClass.files = files
     assert ask(hub.server_port, tmp_path / "cache")["layers"] == 3
+
+
+def test_a_tokenizer_of_any_size_is_not_fetched(hub, tmp_path):
+    files = hub.RequestHandlerClass.files
+    files["tokenizer.json"] = b" " * (MOST_SMALL + 1)
+    en, zh = ask(hub.server_port, tmp_path, look=True)["refused"]
+    assert "tokenizer.json has more than 67,108,864 bytes" in en and "tokenizer.json" in zh
+    assert not [line for line in hub.RequestHandlerClass.asked if "resolve" in line]

@@ -96,6 +96,14 @@ def test_saved_and_loaded_with_the_model(kind, tmp_path):
     assert theirs.mask_token_id == trained.id_of("[MASK]" if kind == "wordpiece" else "<mask>")
 
 
+def test_a_broken_tokenizer_is_a_broken_checkpoint(tmp_path):
+    CHECKPOINTS["BertModel"]().save_pretrained(tmp_path)
+    (tmp_path / "tokenizer.json").write_text("{")
+    with pytest.raises(core.PretrainedError, match=r"tokenizer\.json in .* cannot be read") as refused:
+        core.load_pretrained(tmp_path)
+    assert "无法作为分词器读取" in refused.value.text("zh")
+
+
 def test_a_tokenizer_that_is_too_large(tmp_path):
     CHECKPOINTS["BertModel"]().save_pretrained(tmp_path)
     with (tmp_path / "tokenizer.json").open("wb") as file:
