@@ -41,7 +41,10 @@ class Build {
     this.problem = make("p", { class: "problem", role: "alert", hidden: true });
     this.differences = make("div", { class: "build-differences", hidden: true });
     const column = make("div", { class: "build-column" });
-    this.controls = new Controls(column, (values) => this.choice({ family: this.now().family, options: values }));
+    this.controls = new Controls(column, (values) => {
+      this.choice({ family: this.now().family, options: values });
+      this.ask(chosen().side); // what is typed may come to the same and be refused as before
+    });
     this.pictures = make("div", { class: "build-pictures" });
     const head = make("div", { class: "build-head" }, this.whose, this.back, ...this.folders(() => chosen().side), this.compare, this.sides);
     this.middle = make("div", { class: "build-middle" }, this.differences, this.pictures);

@@ -52,6 +52,7 @@ export class RecipeColumn {
     this.typing = true;
     set({ recipe: { ...state.recipe, ...changes } });
     this.typing = false;
+    this.check(); // what is typed may come to the same and be refused as before
   }
 
   render() {

@@ -150,38 +150,14 @@ def troubles() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def new_context(browser: Browser, app_url: str, troubles: list[str]) -> Callable[..., BrowserContext]:
-    local = (f"{app_url}/", f"{app_url.replace('http', 'ws', 1)}/", "data:", "blob:", "about:")
-
-    def own(url: str) -> bool:
-        return url.startswith(local)
-
-    def make(**options) -> BrowserContext:
-        # Requests made by a service worker would not be told of.
-        context = browser.new_context(**{"base_url": app_url, "service_workers": "block", **options})
-        context.on("request", lambda one: own(one.url) or troubles.append(f"request outside the app: {one.url}"))
-        context.on("weberror", lambda error: troubles.append(f"page error: {error.error}"))
-        context.on("console", lambda one: one.type == "error" and troubles.append(f"console error: {one.text}"))
-        context.on(
-            "page",
-            lambda page: page.on(
-                "websocket", lambda ws: own(ws.url) or troubles.append(f"connection outside the app: {ws.url}")
-            ),
-        )
-        return context
-
-    return make
-
-
-@pytest.fixture(scope="session")
 def kept_contexts() -> dict[str, BrowserContext]:
-    """By their options: a browser that has been here before has the scripts, and nothing else, of its last visit."""
+    """By app and options: a browser that has been here before has the scripts, and nothing else, of its last visit."""
     return {}
 
 
 @pytest.fixture
 def new_page(
-    new_context: Callable[..., BrowserContext], kept_contexts: dict[str, BrowserContext], troubles: list[str]
+    browser: Browser, app_url: str, kept_contexts: dict[str, BrowserContext], troubles: list[str]
 ) -> Iterator[Callable[..., Page]]:
     """Opens pages, each as of a person of its own, with the given options (viewport, locale, ...).
 
@@ -191,11 +167,12 @@ def new_page(
     used: list[BrowserContext] = []
 
     def open_page(**options) -> Page:
-        context = kept_contexts.get(name := repr(sorted(options.items())))
+        name = repr((app_url, sorted(options.items())))
+        context = kept_contexts.get(name)
         if context is None:
-            context = kept_contexts[name] = new_context(**options)
+            context = kept_contexts[name] = watched(browser, app_url, troubles, options)
         elif context in used:
-            context = new_context(**options)
+            context = watched(browser, app_url, troubles, options)
         used.append(context)
         return context.new_page()
 
@@ -210,6 +187,27 @@ def new_page(
             context.close()
     if troubles:
         pytest.fail("\n".join(dict.fromkeys(troubles)), pytrace=False)
+
+
+def watched(browser: Browser, app_url: str, troubles: list[str], options: dict) -> BrowserContext:
+    """A browser of somebody's own, whose troubles are noted."""
+    local = (f"{app_url}/", f"{app_url.replace('http', 'ws', 1)}/", "data:", "blob:", "about:")
+
+    def own(url: str) -> bool:
+        return url.startswith(local)
+
+    # Requests made by a service worker would not be told of.
+    context = browser.new_context(**{"base_url": app_url, "service_workers": "block", **options})
+    context.on("request", lambda one: own(one.url) or troubles.append(f"request outside the app: {one.url}"))
+    context.on("weberror", lambda error: troubles.append(f"page error: {error.error}"))
+    context.on("console", lambda one: one.type == "error" and troubles.append(f"console error: {one.text}"))
+    context.on(
+        "page",
+        lambda page: page.on(
+            "websocket", lambda ws: own(ws.url) or troubles.append(f"connection outside the app: {ws.url}")
+        ),
+    )
+    return context
 
 
 @pytest.fixture

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page
 
 from tests.browser.driving import choose_run, open_app
+from tests.browser.training import choose, open_train, press_train, until
 
 FOLDER = Path(__file__).resolve().parents[2] / "static/screenshots"
 SIZE = {"width": 1440, "height": 900}
@@ -14,6 +16,7 @@ SHOTS = [  # file, run, tab, ground, snapshots back from the end
     ("attention-light", "induction-gpt", "attention", "light", 2),
     ("gates-dark", "parity-lstm", "gates", "dark", 0),
     ("positions-light", "copy-transformer", "positions", "light", 0),
+    ("build-light", "translation-transformer", "build", "light", 0),
 ]
 SETTLED_MS = 1500
 
@@ -26,6 +29,18 @@ def test_take(new_page, file, run, tab, ground, back):
     page.locator("body").click(position={"x": 700, "y": 70})
     for _ in range(back):
         page.keyboard.press("ArrowLeft")
+    keep(page, file)
+
+
+def test_take_training(new_page):
+    page = open_train(new_page, (SIZE["width"], SIZE["height"]), "dark")
+    choose(page, "gpt", "induction")
+    press_train(page)
+    until(page, "one.history.length > 250", 120)
+    keep(page, "train-dark")
+
+
+def keep(page: Page, file: str) -> None:
     page.wait_for_timeout(SETTLED_MS)
     FOLDER.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=FOLDER / f"{file}.png")

@@ -259,6 +259,8 @@ def test_what_cannot_be_is_said_beside_its_control_and_changes_nothing(new_page,
             box.dispatch_event("input")
         problem = page.locator(f".build-column [data-problem={said_at}] .problem")
         expect(problem).to_be_visible()
+        box.dispatch_event("input")  # typed on, to no effect
+        expect(problem).to_be_visible()
         sentence = problem.inner_text()
         assert sentence.startswith(f"{said_at} = ") and "Traceback" not in sentence
         assert bool(re.search("[\u4e00-\u9fff]", sentence)) == (locale == "zh-CN")

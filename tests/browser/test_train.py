@@ -166,6 +166,8 @@ def test_bad_options_are_answered_beside_their_control_and_nothing_else_changes(
         if option == "min_len":
             problem = column.locator(".control .problem:visible")  # it may lie with the longest
         expect(problem).to_be_visible()
+        box.dispatch_event("input")  # typed on, to no effect
+        expect(problem).to_be_visible()
         said = problem.inner_text()
         assert "Traceback" not in said
         assert bool(re.search("[\u4e00-\u9fff]", said)) == (locale == "zh-CN")
