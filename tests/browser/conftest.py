@@ -34,19 +34,20 @@ CHROMIUM_ARGS = [
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test's cases (sizes, languages, runs), every other one is left to `make test-all`."""
+    """Of a test's cases (sizes, languages, runs), all but every fifth are left to `make test-all`."""
     cases: Counter[tuple[Path, str]] = Counter()
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker("browser")
             name = item.path, item.originalname
-            if cases[name] % 2:
+            if cases[name] % 5:
                 item.add_marker("slow")
             cases[name] += 1
 
 
 def _chromium() -> str:
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which(ROOT / ".browser/chromium")
+    places = ("chromium-headless-shell", ROOT / ".browser/chromium", "chromium")
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, places)), None)
     if not found:
         pytest.fail("There is no Chromium: run `make setup`, or set CHROMIUM to one.", pytrace=False)
     return found

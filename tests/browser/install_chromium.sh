@@ -1,6 +1,7 @@
 #!/bin/sh
 # Sees to it that the browser tests have a Chromium ($CHROMIUM, the one on PATH, or .browser/chromium)
 # and the one library that Playwright's driver needs and a bare Debian lacks.
+# Debian's chromium-headless-shell opens a page for half the work of its chromium, which will do where it cannot be had.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -8,10 +9,12 @@ if [ -n "${CHROMIUM-}" ] && ! command -v "$CHROMIUM" >/dev/null; then
     echo "CHROMIUM=$CHROMIUM is not a program." >&2
     exit 1
 fi
+tried=
 find_missing() {
     missing=
-    [ -n "${CHROMIUM-}" ] || command -v chromium >/dev/null || [ -x .browser/chromium ] ||
-        missing="chromium fonts-noto-cjk fonts-dejavu-core"
+    [ -n "${CHROMIUM-}" ] || command -v chromium-headless-shell >/dev/null || [ -x .browser/chromium ] ||
+        { { [ -n "$tried" ] || [ "$(id -u)" != 0 ]; } && command -v chromium >/dev/null; } ||
+        missing="chromium-headless-shell fonts-noto-cjk fonts-dejavu-core"
     for node in .venv/lib/python3*/site-packages/playwright/driver/node; do
         [ ! -x "$node" ] || LD_LIBRARY_PATH=.browser/lib "$node" --version >/dev/null 2>&1 ||
             missing="${missing:+$missing }libatomic1"
@@ -39,6 +42,7 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     # shellcheck disable=SC2086
     { apt-get -qq update; DEBIAN_FRONTEND=noninteractive \
         apt-get -qq -y --no-install-recommends install $missing; } >/dev/null || true
+    tried=yes
     done_if_complete
 fi
 
@@ -49,7 +53,7 @@ echo "Fetching $missing into .browser/ for the browser tests ..."
 # shellcheck disable=SC2086
 sh .ci/fetch_debs.sh "$part/root" $missing || give_up
 (cd "$part" && ln -s root/usr/lib/*-linux-gnu* lib)
-if [ ! -e "$part/root/usr/lib/chromium/chromium" ]; then
+if [ ! -e "$part/root/usr/lib/chromium/chromium-headless-shell" ]; then
     mv "$part" .browser
     done_if_complete
     give_up
@@ -82,7 +86,7 @@ for dir in "$here"/root/usr/lib/*-linux-gnu* "$here"/root/lib/*-linux-gnu*; do
 done
 export LD_LIBRARY_PATH="$libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export FONTCONFIG_FILE="$here/fonts.conf" XDG_DATA_DIRS="$here/root/usr/share:${XDG_DATA_DIRS:-/usr/local/share:/usr/share}"
-exec "$here/root/usr/lib/chromium/chromium" "$@"
+exec "$here/root/usr/lib/chromium/chromium-headless-shell" "$@"
 SH
 chmod +x "$part/chromium"
 timeout 60 "$part/chromium" --headless --no-sandbox --disable-gpu --user-data-dir="$part/profile" \

@@ -20,7 +20,7 @@ FIRST = shipped.SHIPPED[0]
 
 
 LOOKS = [("light", "en-US"), ("light", "zh-CN"), ("dark", "zh-CN"), ("dark", "en-US")]
-# Turned from size to size: every other one has any two of size, ground and language together.
+# Turned from size to size, so that every fifth one has another size, and both grounds and languages are among them.
 EVERYWHERE = [(size, *LOOKS[(at + i) % 4]) for at, size in enumerate(SIZES) for i in range(4)]
 
 
