@@ -140,6 +140,7 @@ def test_large_presets_are_drawn_without_being_made(new_page, name):
     expect(page.locator(".build-costs small[role=status]")).to_have_text(WORDS["en"]["build.predicted_only"])
 
 
+@pytest.mark.slow
 def test_only_sizes_of_the_family_are_offered(new_page):
     page = open_build(new_page)
     for family in CONFIGS:

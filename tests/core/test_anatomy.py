@@ -49,14 +49,14 @@ def check_against_the_model(found: Anatomy) -> None:
     assert all(source.node in nodes for part in parts for source in part.sources)
 
 
-@pytest.mark.parametrize("name", [*FAMILIES, *core.PRESETS])
+@pytest.mark.parametrize("name", [*FAMILIES, *(pytest.param(one, marks=pytest.mark.slow) for one in core.PRESETS)])
 def test_families_and_presets_are_drawn_as_they_are(name):
     check_against_the_model(core.anatomy(name, time=TIME, target_time=TARGET))
 
 
 @pytest.mark.parametrize(
     ("family", "options"),
-    [pytest.param(*one, marks=[pytest.mark.slow] if i % 3 else []) for i, one in enumerate(VARIANTS)],
+    [pytest.param(*one, marks=[pytest.mark.slow] if i % 6 else []) for i, one in enumerate(VARIANTS)],
     ids=lambda value: value if isinstance(value, str) else label(value),
 )
 def test_every_option_is_drawn_as_it_is(family, options):

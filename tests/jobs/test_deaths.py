@@ -92,6 +92,7 @@ def test_closed_it_leaves_no_process_and_no_file_but_the_runs(tmp_path):
         jobs.start(small(), 9)
 
 
+@pytest.mark.slow
 def test_workers_end_with_the_caller(tmp_path):
     command = [sys.executable, "-c", CALLER, str(tmp_path)]
     caller = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)

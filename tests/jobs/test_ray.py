@@ -76,6 +76,7 @@ def test_the_same_run_as_in_this_process(ray_jobs):
     assert [s.step for s in stored.snapshots] == [s.step for s in whole.snapshots]
 
 
+@pytest.mark.slow
 def test_stopped_paused_and_continued_as_if_nothing_had_happened(ray_jobs):
     job = ray_jobs.start(small(150), seed := next(SEEDS))
     until(lambda: job.progress >= 5)
@@ -90,6 +91,7 @@ def test_stopped_paused_and_continued_as_if_nothing_had_happened(ray_jobs):
     assert job.wait(60) and job.steps == trained(small(150), seed).steps
 
 
+@pytest.mark.slow
 def test_more_runs_than_workers_all_move(ray_jobs):
     until(lambda: len(ray_jobs.pids) == 2, START_SECONDS)
     running = [ray_jobs.start(small(100_000), next(SEEDS)) for _ in range(5)]
@@ -100,6 +102,7 @@ def test_more_runs_than_workers_all_move(ray_jobs):
     assert least > most / 4
 
 
+@pytest.mark.slow
 def test_a_run_on_own_data_and_a_fork(ray_jobs):
     lines = "".join(f"a{i % 5} b{i % 3},{i % 2}\n" for i in range(40))
     task = own("mine.csv", f"text,label\n{lines}".encode())
@@ -114,6 +117,7 @@ def test_a_run_on_own_data_and_a_fork(ray_jobs):
     assert job.steps == fork.steps and len(fork.steps) == 12
 
 
+@pytest.mark.slow
 def test_divergence_and_a_damaged_file(ray_jobs):
     seed = next(SEEDS)
     key = core.Run(small(10), seed).key
@@ -123,6 +127,7 @@ def test_divergence_and_a_damaged_file(ray_jobs):
     assert whole.wait(60) and whole.status == "done" and ray_jobs.store.load(key).steps == whole.steps
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_be_stored_says_so(ray_jobs):
     seed = next(SEEDS)
     job = ray_jobs.start(small(100_000), seed)

@@ -70,6 +70,7 @@ def test_the_key_depends_on_the_data_and_not_on_the_name():
     assert tasks[0] == tasks[1] and len(set(tasks)) == 3
 
 
+@pytest.mark.slow
 def test_own_data_gives_the_same_run_in_another_process():
     code = "import sys, torch, core; torch.set_num_threads(1); sys.path.insert(0, '.'); "
     code += "from tests.store.test_own_and_forks import *; "

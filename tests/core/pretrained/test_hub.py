@@ -216,6 +216,7 @@ def test_a_look_before_fetching(hub, tmp_path, folder):
     assert len(heads) == 3, "two looks at the header, one fetch"
 
 
+@pytest.mark.slow
 def test_fetching_can_be_stopped_and_goes_on_later(hub, tmp_path):
     assert ask(hub.server_port, tmp_path, stop=True)["stopped"]
     assert ask(hub.server_port, tmp_path)["layers"] == 3
