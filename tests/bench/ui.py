@@ -83,7 +83,6 @@ def served(side: str) -> Iterator[str]:
 def redraws(browser: Browser, ours: str, bare: str) -> None:
     print("Redraw in the page (goal: p95 ≤ 50 ms, no request)")
     page = open_app(new_page(browser, ours))
-    page.locator(".sum .weight").first.wait_for()  # the first cell's arithmetic, asked for on opening
     last = shown(page, "s.shown.look.steps.length") - 1
     moves(page, "another head", [{"layer": i % 2, "head": i % 4} for i in range(8)])
     moves(page, "another moment", [{"moment": i % (last + 1)} for i in range(last + 1)])

@@ -13,6 +13,7 @@ def open_app(new_page: Callable[..., Page], size=(1440, 900), theme="light", loc
     page = new_page(viewport={"width": size[0], "height": size[1]}, locale=locale)
     page.goto(f"/?__theme={theme}")
     expect(page.locator(".one-head .caption b").first).to_be_visible(timeout=40_000)
+    expect(page.locator(".sum .weight").first).to_be_attached()  # the last that the first screen asks the server for
     return page
 
 
