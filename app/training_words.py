@@ -18,6 +18,7 @@ FAMILIES = {
 TASKS = {
     "parity": "奇偶",
     "running parity": "累计奇偶",
+    "scratchpad parity": "草稿奇偶",
     "copy": "复制",
     "reverse": "反转",
     "sort": "排序",

@@ -66,10 +66,11 @@ def writing(position: str, steps: int, lr: float = 1e-2, **model: Any) -> Parts:
     return {"model": {**SMALL, "position": position, **model}, "training": {"lr": lr, "steps": steps, **SETTLE}}
 
 
-# With a scratchpad, parity is a copy that adds one bit. Neither helps without the other, so the first problems are short.
+# With every answer so far written down, parity is a copy that adds one bit. Neither helps without the other, so the first
+# problems are short. Two bits are added by multiplying (their signs), which is what a gated feed-forward layer does.
 RUNNING_PARITY = {
-    "model": {**SMALL, "position": "rope"},
-    "training": {"lr": 5e-3, "steps": 150, "curriculum": True, **SETTLE},
+    "model": {**SMALL, "position": "rope", "activation": "swiglu", "d_ff": 128},
+    "training": {"lr": 3e-3, "steps": 150, "warmup": 5, "beta2": 0.98, "curriculum": True, **SETTLE},
 }
 
 # T5 as published has no positions between decoder and encoder; without them it does not find the place to copy from.
@@ -77,6 +78,11 @@ T5 = {"d_model": 64, "n_heads": 4, "n_layers": 1, "d_ff": 64, "cross_position": 
 T5_COPY = {"model": T5, "training": {"lr": 8e-3, "steps": 200, **SETTLE}}
 
 GPT = {"d_model": 64, "n_heads": 4, "n_layers": 2, "d_ff": 64, "position": "rope", "tie_embeddings": False}
+# Bits and answers in turn: what is to be added stands right before. Without a gate, one seed in two gets there.
+SCRATCHPAD = {
+    "model": {**GPT, "n_layers": 1, "activation": "swiglu"},
+    "training": {"lr": 5e-3, "steps": 60, **SETTLE},
+}
 GPT_COPY = {"model": GPT, "knobs": FIXED, "training": {"lr": 1e-2, "steps": 60, **SETTLE}}  # one length: 12
 # No fixed distance to look back: it must find where the last few symbols stood before. With many symbols, few places
 # look alike.
@@ -168,6 +174,7 @@ ALGORITHMS: dict[tuple[str, str], dict[str, Parts]] = {
     ("lstm", "parity"): {"default": PARITY, "source": PARITY_SOURCE},
     ("gpt", "parity"): {"default": PARITY_BY_COUNTING},
     ("transformer", "running parity"): {"default": RUNNING_PARITY},
+    ("gpt", "scratchpad parity"): {"default": SCRATCHPAD},
     ("transformer", "copy"): {
         "default": writing("rope", 60),
         "learned": writing("learned", 100),

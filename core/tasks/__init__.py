@@ -21,14 +21,16 @@ from core.tasks.own import own
 from core.tasks.parity import Parity
 from core.tasks.questions import Questions
 from core.tasks.recall import Recall
+from core.tasks.scratchpad import ScratchpadParity
 from core.tasks.text import Characters
 from core.tasks.translation import Translation
 
 TASKS: dict[str, type[Task]] = {
     task.name: task
     for task in [
-        Parity, RunningParity, Copy, Reverse, Sort, Induction, Recall, Addition, ModularAddition, Brackets,
-        Dates, Translation, Characters, MaskedWords, NextSentence, Entities, SentenceClasses, Questions, NestedNames,
+        Parity, RunningParity, ScratchpadParity, Copy, Reverse, Sort, Induction, Recall, Addition, ModularAddition,
+        Brackets, Dates, Translation, Characters, MaskedWords, NextSentence, Entities, SentenceClasses, Questions,
+        NestedNames,
     ]
 }  # fmt: skip
 

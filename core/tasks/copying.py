@@ -47,7 +47,7 @@ class Copy(Task):
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
         high = high or self.max_len
         low = min(low or self.min_len, high)
-        rows, lengths = random_rows(n, low, high, FIRST, self.vocab_size, rng)
+        rows, lengths = random_rows(n, low, high, FIRST, FIRST + self.n_symbols, rng)
         return Examples(rows, lengths, self.answer(rows, lengths), lengths)
 
     def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:

@@ -61,6 +61,14 @@ def test_induction_repeats_itself():
     assert batch.target[1].tolist() == [X, X, 9, X, X] and batch.lengths.tolist() == [5, 3]
 
 
+def test_a_scratchpad_is_asked_for_its_answers_alone():
+    which = task("scratchpad parity")
+    bits, lengths = torch.tensor([[4, 4, 3], [3, 4, 0]]), torch.tensor([3, 2])
+    batch = which.lay_out(Examples(bits, lengths, which.answer(bits, lengths), lengths), "stream")
+    assert which.show(batch.inputs[0][0].tolist()) == ["1", "odd", "1", "even", "0"]
+    check(batch, [[[4, 6, 4, 5, 3], [3, 5, 4, 6, 0]], [5, 3]], [[6, X, 5, X, 5], [5, X, 6, X, X]], [5, 3])
+
+
 def test_masked():
     source = torch.tensor([[CLS, 10, MASK, SEP, 12, SEP], [CLS, 10, SEP, MASK, SEP, 0]])
     target = torch.tensor([[0, 0, 11, 0, 0, 0], [0, 10, 0, 13, 0, 0]])
