@@ -14,7 +14,7 @@ from core.jobs.hearing import Hearing
 from core.jobs.job import Job
 from core.jobs.problems import NOT_PAUSED, STILL_BUSY
 from core.jobs.ray_staff import RayNursery
-from core.jobs.schedule import SLICE_SECONDS, next_for, to_fetch
+from core.jobs.schedule import next_for, slice_of, to_fetch
 from core.jobs.seen import recall_outcome
 from core.jobs.staff import Nursery, Worker
 from core.layers.masks import InputError
@@ -249,7 +249,7 @@ class Jobs(Hearing):
             worker.tell("open", job.key, job.recipe.to_dict(), job.seed, job.progress, known)
         job.place.turn = next(self._turns)
         worker.busy = job
-        worker.tell("train", job.key, SLICE_SECONDS, job.place.until)
+        worker.tell("train", job.key, slice_of(job), job.place.until)
 
     def _sweep(self) -> None:
         """Opening the store removes what dead writers left behind."""

@@ -11,8 +11,14 @@ from collections.abc import Iterable
 from core.jobs.job import Job
 from core.jobs.staff import Worker
 
-SLICE_SECONDS = 0.05  # of processor time; telling the worker what is next takes about a millisecond
+SLICE_SECONDS, FIRST_SLICE = 0.05, 0.01  # of processor time; telling the worker what is next takes about a millisecond
+SLICE_SHARE = 0.1  # of what a run has had: all of a short one may be a few tenths of a second
 LAG_SHARE, MOST_LAG_SECONDS = 0.1, 2.0  # how far a run may fall behind, of what it has had
+
+
+def slice_of(job: Job) -> float:
+    """Seconds of processor time, small beside what the run has had so far."""
+    return max(FIRST_SLICE, min(SLICE_SHARE * job.place.served, SLICE_SECONDS))
 
 
 def next_for(worker: Worker, jobs: Iterable[Job]) -> Job | None:
@@ -38,7 +44,7 @@ def to_fetch(worker: Worker, mine: Job | None, jobs: Iterable[Job]) -> Job | Non
     behind = _least_served(job for job in settled if at_home.count(job.place.worker) > 1)
     if behind is None or mine is None:
         return behind
-    lag = max(SLICE_SECONDS, min(LAG_SHARE * behind.place.served, MOST_LAG_SECONDS))
+    lag = max(slice_of(behind), min(LAG_SHARE * behind.place.served, MOST_LAG_SECONDS))
     margin = lag + 3 * behind.place.moving_seconds
     return behind if mine.place.served - behind.place.served > margin else None
 

@@ -14,7 +14,9 @@ from itertools import islice
 from multiprocessing.connection import Connection
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
+from torch import nn
 
 from core.jobs.problems import BUG, NOT_STORED, diverged
 from core.jobs.witness import News, Witness
@@ -25,6 +27,14 @@ from core.training.loop import Diverged, Step
 
 TELL_SECONDS = 0.1
 MOST_STORING = 0.1  # share of the time that may go into checkpoints
+
+
+def warm_up() -> None:
+    """What torch puts off until the first update takes as long as a short slice; no run should pay for it."""
+    layer = nn.LSTM(2, 2)
+    optimiser = torch.optim.AdamW(layer.parameters())
+    layer(torch.zeros(1, 1, 2))[0].sum().backward()
+    optimiser.step()
 
 
 class Held:
@@ -49,6 +59,7 @@ class Desk:
         self.held: dict[str, Held] = {}
 
     def serve(self) -> None:
+        warm_up()
         self.tell("ready", os.getpid())
         while True:
             order, *details = self.connection.recv()

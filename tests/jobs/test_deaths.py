@@ -27,11 +27,11 @@ def kill_its_worker(job) -> None:
 
 @pytest.mark.parametrize("runs", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_killed_twice_a_run_ends_as_if_undisturbed(jobs, runs, caplog):
-    rng, recipe = random.Random(runs), small(150)
+    rng, recipe = random.Random(runs), small(400)
     for _ in range(runs):
         seed = next(SEEDS)
         job = jobs.start(recipe, seed)
-        for death, least in enumerate((30, 80), start=1):
+        for death, least in enumerate((30, 150), start=1):
             goal = least + rng.randrange(30)
             until(lambda goal=goal, job=job: job.progress >= goal and jobs.store.path(job.key).exists())
             kill_its_worker(job)
