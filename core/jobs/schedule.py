@@ -11,7 +11,10 @@ from collections.abc import Iterable
 from core.jobs.job import Job
 from core.jobs.staff import Worker
 
-SLICE_SECONDS, FIRST_SLICE = 0.05, 0.01  # of processor time; telling the worker what is next takes about a millisecond
+SLICE_SECONDS, FIRST_SLICE = (
+    0.05,
+    0.01,
+)  # of processor time; telling the worker what is next takes about a millisecond
 SLICE_SHARE = 0.1  # of what a run has had: all of a short one may be a few tenths of a second
 LAG_SHARE, MOST_LAG_SECONDS = 0.1, 2.0  # how far a run may fall behind, of what it has had
 
