@@ -20,7 +20,7 @@ from core.models import takes_two
 from core.options import ConfigError, Options, Text
 from core.tasks import layouts
 from core.tasks.layouts import BOS, EOS, PAD, Batch, Examples
-from core.tasks.measure import constant_guess
+from core.tasks.measure import blind_guess
 
 HEADS = {
     "label": ("classifier",),
@@ -83,9 +83,9 @@ class Task(Options):
 
     @property
     def chance(self) -> float:
-        """The accuracy of whoever does not look at the problem: nobody does better than to give the commonest
-        answer every time. Measured on training problems unless a task knows it exactly."""
-        return _measured_chance(self)
+        """The accuracy of whoever does not look at the problem: nobody does better than to give, in each place,
+        the answer that is commonest there. Measured on training problems unless a task knows it exactly."""
+        return measured_chance(self)
 
     @property
     def longest(self) -> int:
@@ -276,9 +276,9 @@ def problem_hash(rows: Tensor) -> Tensor:
 
 
 @lru_cache(maxsize=256)
-def _measured_chance(task: Task) -> float:
+def measured_chance(task: Task) -> float:
     examples = task.gather(CHANCE_SAMPLE, torch.Generator().manual_seed(0xC0DE), held_out=False)
-    return constant_guess(task.lay_out(examples, task.forms[0]), task.forms[0])
+    return blind_guess(task.lay_out(examples, task.forms[0]), task.forms[0])
 
 
-__all__ = ["BOS", "EOS", "PAD", "Batch", "DataError", "Examples", "Task", "Worked", "problem_hash"]
+__all__ = ["BOS", "EOS", "PAD", "Batch", "DataError", "Examples", "Task", "Worked", "measured_chance", "problem_hash"]

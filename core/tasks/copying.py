@@ -9,7 +9,7 @@ from torch import Tensor
 
 from core.layers.masks import valid_mask
 from core.options import ConfigError, Text
-from core.tasks.base import EOS, Examples, Task
+from core.tasks.base import EOS, Examples, Task, measured_chance
 from core.tasks.knobs import MAX_LEN, MIN_LEN, N_SYMBOLS, UNIQUE, option
 from core.tasks.layouts import mirror, random_rows
 
@@ -36,9 +36,11 @@ class Copy(Task):
 
     @property
     def chance(self) -> float:
-        """Always the end token, one per sequence, or always the same symbol."""
-        end = 1 / ((self.min_len + self.max_len) / 2 + 1)
-        return max(end, (1 - end) / self.n_symbols)
+        """Up to the shortest length any symbol, from then on always the end token, which each sequence has once; or
+        still a symbol, where so many go on that one in `n_symbols` of them is more."""
+        lengths = self.max_len - self.min_len + 1
+        ends = sum(max(1, (self.max_len - place) / self.n_symbols) for place in range(self.min_len, self.max_len + 1))
+        return (self.min_len * lengths / self.n_symbols + ends) / (lengths * (1 + (self.min_len + self.max_len) / 2))
 
     @property
     def longest(self) -> int:
@@ -111,6 +113,11 @@ class Sort(Distinct):
     help = Text("Write the symbols down in order.", "把符号按顺序写出来。")
 
     unique: bool = option(UNIQUE, False)
+
+    @property
+    def chance(self) -> float:
+        """Measured: the first in order is often one of the first symbols."""
+        return measured_chance(self)
 
     def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
         last = rows.max() + 1

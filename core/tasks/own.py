@@ -34,7 +34,7 @@ from core.tasks.files import (
     records,
 )  # fmt: skip
 from core.tasks.knobs import choice, integer, option
-from core.tasks.measure import constant_guess
+from core.tasks.measure import blind_guess
 from core.tasks.ragged import UNKNOWN, Data, Ragged, ragged, vocabulary
 from core.tasks.sentences import write
 
@@ -92,7 +92,7 @@ class Own(Task):
     @cached_property
     def chance(self) -> float:
         examples = self.gather(CHANCE_SAMPLE, torch.Generator().manual_seed(0xC0DE), held_out=False)
-        return constant_guess(self.lay_out(examples, self.forms[0]), self.forms[0])
+        return blind_guess(self.lay_out(examples, self.forms[0]), self.forms[0])
 
     @cached_property
     def longest(self) -> int:

@@ -30,7 +30,7 @@ def test_a_file_becomes_a_task(name, content):
     assert not seen & unseen
     assert which.held_out(kept).all() and not which.held_out(trained).any()
     assert len(unseen) >= 3 and len(seen) > 20
-    assert 0 < which.chance < 1 and which.families and which.example(1).answer
+    assert 0 < which.chance <= 1 and which.families and which.example(1).answer
     assert which.read("the number 😀 </script> " + "x" * 10_000)
 
 
