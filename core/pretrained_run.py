@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from core.config import Config
-from core.decoding import generate
+from core.decoding import Signs, generate
 from core.layers.heads import IGNORE
 from core.layers.masks import InputError
 from core.models import takes_two
@@ -41,15 +41,6 @@ class Given:
     @property
     def family(self) -> str:
         return self.model.family
-
-
-@dataclass(frozen=True)
-class Signs:
-    """The ids with which a model begins and ends what it writes, and fills up."""
-
-    bos: int
-    eos: int | None
-    pad: int
 
 
 class Passages:

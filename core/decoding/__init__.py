@@ -7,16 +7,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from core.config import Config
+from core.config import CONFIGS, Config
 from core.decoding.beam import beam
 from core.decoding.options import Decoding
+from core.decoding.signs import OWN, Ends, Signs, chosen_signs, signs_of
 from core.decoding.strategies import Choice, Watch, Written, one_by_one
 from core.decoding.writers import make_writer
 from core.layers.masks import InputError, check_input
-from core.models import takes_two
+from core.models import FAMILIES, takes_two
 from core.options import ConfigError, Text
-
-PAD, BOS, EOS = 0, 1, 2
 
 
 def generate(model: nn.Module, ids: Tensor, lengths: Tensor | None = None, **options: Any) -> Tensor:
@@ -33,9 +32,9 @@ def write(
     ids: Tensor,
     lengths: Tensor | None = None,
     *,
-    bos: int = BOS,
-    eos: int | None = EOS,
-    pad: int = PAD,
+    bos: int | str = OWN,
+    eos: Ends | str = OWN,
+    pad: int | str = OWN,
     prefix: Tensor | None = None,
     cache: bool = True,
     watch: Watch | None = None,
@@ -43,10 +42,11 @@ def write(
 ) -> Written:
     """As `generate`, with the texts' scores; `watch` is shown every choice.
 
-    A row ends with `eos` and is then filled with `pad`; so it is where every token is ruled out, and nothing is
-    written past the model's max_len. An encoder–decoder goes on from `bos` and, if it is given, from `prefix`
-    (batch, time): how its text is to begin. The model is left in the mode it was in. Without `cache` the whole text
-    is read again at every step: slower, the same numbers.
+    A row ends with `eos` (or any of several) and is then filled with `pad`; so it is where every token is ruled out,
+    and nothing is written past the model's max_len. An encoder–decoder goes on from `bos` and, if it is given, from
+    `prefix` (batch, time): how its text is to begin. These signs are the model's own unless others are named. The
+    model is left in the mode it was in. Without `cache` the whole text is read again at every step: slower, the same
+    numbers.
     """
     how = Decoding.make(**options)
     if not isinstance(getattr(model, "config", None), Config):
@@ -55,16 +55,11 @@ def write(
             f"只有 core.build 构建的模型可以书写，{type(model).__name__} 不可以。",
         )
     if not writes(model):
-        raise ConfigError(
-            "head",
-            model.config.head,
-            Text("this model does not predict next tokens.", "此模型不预测下一个词元。"),
-            Text("Build it with head='lm', or use an encoder–decoder.", "请用 head='lm' 构建，或使用编码器–解码器。"),
-        )
+        raise _does_not_write(model.config)
     lengths = check_input(ids, lengths, model.config.vocab_size, model.config.max_len)
-    check_tokens(model.config.vocab_size, bos=bos, eos=eos, pad=pad)
+    signs = chosen_signs(model, bos=bos, eos=eos, pad=pad)
     check_prefix(model, ids, prefix)
-    start = ids.new_full((len(ids), 1), bos)
+    start = ids.new_full((len(ids), 1), signs.bos)
     if takes_two(model):
         start = start if prefix is None else torch.cat([start, prefix.to(ids.device)], dim=1)
         texts, room = start.tolist(), model.config.max_len + 1 - start.shape[1]
@@ -78,7 +73,8 @@ def write(
         choose = beam if how.strategy == "beam" else one_by_one
         if room < 1:
             return Written(ids.new_empty(len(ids) * how.n_best, 0), torch.zeros(len(ids) * how.n_best))
-        return choose(writer, texts, how, min(how.max_new, room), eos, pad, watch or (lambda choice: None))
+        ends = torch.tensor(signs.ends, dtype=torch.long, device=ids.device)
+        return choose(writer, texts, how, min(how.max_new, room), ends, signs.pad, watch or (lambda choice: None))
     finally:
         model.train(was_training)
 
@@ -88,24 +84,24 @@ def writes(model: nn.Module) -> bool:
     return takes_two(model) or model.config.head == "lm"
 
 
-def check_tokens(vocab_size: int, **tokens: int | None) -> None:
-    """bos, eos and pad are tokens of the model's; there may be no eos."""
-    for name, token in tokens.items():
-        if token is None and name == "eos":
-            continue
-        if type(token) is not int or not 0 <= token < vocab_size:
-            none_en, none_zh = (
-                (", or None to go on to the last", "，或 None（写到最后）") if name == "eos" else ("", "")
-            )
-            raise ConfigError(
-                name,
-                token,
-                Text("that is no token of this model.", "这不是此模型的词元。"),
-                Text(
-                    f"Use a number from 0 to {vocab_size - 1}{none_en}.",
-                    f"请用 0 到 {vocab_size - 1} 的整数{none_zh}。",
-                ),
-            )
+def _has_lm_head(family: str) -> bool:
+    return any(option.name == "head" and "lm" in option.choices for option in CONFIGS[family].options())
+
+
+def _does_not_write(config: Config) -> ConfigError:
+    able = ", ".join(family for family in FAMILIES if _has_lm_head(family))
+    pairs = ", ".join(family for family, kind in FAMILIES.items() if takes_two(kind))
+    if _has_lm_head(config.family):
+        remedy = Text(
+            "Build it with head='lm', or use an encoder–decoder.", "请用 head='lm' 构建，或使用编码器–解码器。"
+        )
+    else:
+        remedy = Text(
+            f"Models that can: {able}, each with head='lm'; {pairs}.",
+            f"可用的模型：{able.replace(', ', '、')}（均用 head='lm'）；{pairs.replace(', ', '、')}。",
+        )
+    why = Text(f"this {config.family} does not predict next tokens.", f"此 {config.family} 不预测下一个词元。")
+    return ConfigError("head", config.head, why, remedy)
 
 
 def check_prefix(model: nn.Module, ids: Tensor, prefix: Tensor | None) -> None:
@@ -131,4 +127,4 @@ def texts_of(ids: Tensor, lengths: Tensor | None) -> list[list[int]]:
     return [row[:length] for row, length in zip(ids.tolist(), lengths.tolist(), strict=True)]
 
 
-__all__ = ["Choice", "Decoding", "Written", "generate", "write", "writes"]
+__all__ = ["Choice", "Decoding", "Signs", "Written", "generate", "signs_of", "write", "writes"]

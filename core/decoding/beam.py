@@ -18,15 +18,16 @@ UNLIKELY = -1e9  # the score of what is not there
 
 
 def beam(
-    writer: Writer, texts: list[list[int]], how: Decoding, max_new: int, eos: int | None, pad: int, watch: Watch
+    writer: Writer, texts: list[list[int]], how: Decoding, max_new: int, ends: Tensor, pad: int, watch: Watch
 ) -> Written:
     """Beam search. A complete text scores log-likelihood / length ** length_penalty; a batch row is done when its
     best unfinished text, scored at the length it has, is worse than its worst complete one.
 
-    Shapes: (batch, beam) for texts that grow, (batch, candidate) for their best continuations, twice as many, so
-    that enough are left when some of them end.
+    Shapes: (batch, beam) for texts that grow, (batch, candidate) for their best continuations, twice as many or more,
+    so that enough are left when some of them end, by whichever of the `ends`.
     """
     batch, width, device = len(texts), how.beams, writer.ids.device
+    ways = max(2, 1 + len(ends))  # to go on from each beam
     first = torch.arange(batch, device=device).repeat_interleave(width)  # every row once per beam
     logits = writer.begin()[first]
     writer.follow(first)
@@ -39,7 +40,7 @@ def beam(
         flat = [texts[row // width] + text for row, text in enumerate(written.flatten(0, 1).tolist())]
         filtered = steer(logits.log_softmax(-1), flat, how)
         totals = (filtered.unflatten(0, (batch, width)) + running[..., None]).flatten(1)  # (batch, beam · vocabulary)
-        scores, places = totals.topk(2 * width)
+        scores, places = totals.topk(min(ways * width, totals.shape[1]))
         stuck = scores[:, :1].isneginf()  # nothing may follow: what there is, is complete
         if bool((stuck & hopeful).any()):
             best.add(
@@ -48,10 +49,7 @@ def beam(
             hopeful = hopeful & ~stuck
         parents, tokens = places // logits.shape[-1], places % logits.shape[-1]
         grown = torch.cat([take(written, parents), tokens[..., None]], dim=-1)
-        ended = torch.full_like(tokens, length == max_new, dtype=torch.bool)
-        if eos is not None:
-            ended = ended | (tokens == eos)
-
+        ended = torch.isin(tokens, ends) | (length == max_new)
         best.add(grown[:, :width], scores[:, :width] / length**how.length_penalty, ended[:, :width] & hopeful)
         open_scores = scores.masked_fill(ended, UNLIKELY)
         running, kept = open_scores.topk(width)

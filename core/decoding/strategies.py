@@ -19,7 +19,7 @@ class Choice:
 
     logits: Tensor  # (row, vocabulary) as the model gave them
     filtered: Tensor  # (row, vocabulary) as they were chosen from; beam: log-probabilities
-    tokens: Tensor  # (row,) chosen; beam: (batch, candidate), the best twice as many as there are beams
+    tokens: Tensor  # (row,) chosen; beam: (batch, candidate), the best, at least twice as many as beams
     parents: Tensor | None = None  # beam: (batch, candidate) which beam each one continues
     scores: Tensor | None = None  # beam: (batch, candidate) log-likelihood of the whole text
     kept: Tensor | None = None  # beam: (batch, beam) which candidates go on
@@ -36,7 +36,7 @@ Watch = Callable[[Choice], None]
 
 
 def one_by_one(
-    writer: Writer, texts: list[list[int]], how: Decoding, max_new: int, eos: int | None, pad: int, watch: Watch
+    writer: Writer, texts: list[list[int]], how: Decoding, max_new: int, ends: Tensor, pad: int, watch: Watch
 ) -> Written:
     """Greedy or sampled. `texts` are the rows so far, which some filters look at."""
     logits, device = writer.begin(), writer.ids.device
@@ -61,7 +61,7 @@ def one_by_one(
         scores = scores + likely.masked_fill(ended, 0.0)
         written = torch.cat([written, token[:, None]], dim=1)
         texts = [[*text, new] for text, new in zip(texts, token.tolist(), strict=True)]
-        ended = ended if eos is None else ended | (token == eos)
+        ended = ended | torch.isin(token, ends)
         if written.shape[1] == max_new or bool(ended.all()):
             return Written(written, scores)
         logits = writer.write(token)

@@ -13,7 +13,8 @@ from typing import Any
 
 from core.pretrained.errors import PretrainedError
 
-CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+CONFIG, GENERATION = "config.json", "generation_config.json"
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 MOST_JSON = 4 * 1024**2  # bytes
 MOST_SHARDS = 1_000
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack", ".ot")

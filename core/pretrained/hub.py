@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from core.pretrained.errors import PretrainedError
-from core.pretrained.folder import CONFIG, INDEX, PICKLED, WEIGHTS, Folder, no_safetensors
+from core.pretrained.folder import CONFIG, GENERATION, INDEX, PICKLED, WEIGHTS, Folder, no_safetensors
 from core.pretrained.headers import Stored, stored
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
 SMALL_FILES = (
     CONFIG,
+    GENERATION,
     INDEX,
     "tokenizer.json",
     "tokenizer_config.json",

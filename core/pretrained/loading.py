@@ -7,12 +7,14 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
+from core.decoding import Signs, writes
 from core.layers.masks import InputError
 from core.layers.positions import relative_position
 from core.layers.stack import Stack
+from core.models import takes_two
 from core.pretrained.checkpoint import Checkpoint, look, place, understand
 from core.pretrained.errors import PretrainedError
-from core.pretrained.folder import CONFIG, Folder
+from core.pretrained.folder import CONFIG, GENERATION, Folder
 from core.pretrained.hub import MOST_SMALL, Progress, Where, is_hub_id, look_ahead, snapshot, too_large
 from core.text import Tokenizer, load_tokenizer
 
@@ -76,6 +78,8 @@ def load(checkpoint: Checkpoint) -> tuple[nn.Module, Tokenizer | None]:
     tokenizer = read_tokenizer(checkpoint.folder) if checkpoint.has_tokenizer else None
     model = checkpoint.on_meta()
     fill(model, place(read_weights(checkpoint), checkpoint.key_map, model))
+    if writes(model):
+        model.signs = read_signs(checkpoint.folder, model)
     return model.eval(), tokenizer
 
 
@@ -124,6 +128,26 @@ def fill(model: nn.Module, weights: dict[str, Tensor]) -> None:
     for stack in model.modules():
         if isinstance(stack, Stack) and any(table.is_meta for table in stack.position.buffers()):
             stack.position = relative_position(stack.config, two_sided=not stack.causal)  # computed, not stored
+
+
+def read_signs(folder: Folder, model: nn.Module) -> Signs:
+    """With what it begins and ends what it writes; the file that is about writing is asked first.
+
+    Ids that are none of the model's stand for nothing. What nobody says is as transformers has it: T5 begins with
+    padding and ends with 1, and GPT-2 fills up with its end.
+    """
+    told = folder.json(CONFIG) | (folder.json(GENERATION) if folder.has(GENERATION) else {})
+
+    def known(*names: str) -> tuple[int, ...]:
+        listed = next((told[name] for name in names if told.get(name) is not None), [])
+        some = listed if isinstance(listed, list) else [listed]
+        return tuple(one for one in some if type(one) is int and 0 <= one < model.config.vocab_size)
+
+    usual_ends = (1,) if takes_two(model) and "eos_token_id" not in told else ()
+    ends = known("eos_token_id") or usual_ends
+    pad = next(iter(known("pad_token_id") or (() if takes_two(model) else ends)), 0)
+    begin = known("decoder_start_token_id", "bos_token_id") if takes_two(model) else known("bos_token_id")
+    return Signs(next(iter(begin), pad), ends[0] if len(ends) == 1 else ends or None, pad)
 
 
 def read_tokenizer(folder: Folder) -> Tokenizer:

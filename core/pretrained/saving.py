@@ -11,8 +11,9 @@ from safetensors.torch import save_file
 from torch import nn
 
 from core.config import Config
+from core.decoding import signs_of, writes
 from core.key_maps import KeyMapError, to_theirs
-from core.models import configure
+from core.models import configure, takes_two
 from core.options import ConfigError
 from core.pretrained.errors import PretrainedError
 from core.pretrained.facts import Facts
@@ -59,7 +60,7 @@ def save_pretrained(model: nn.Module, folder: str | Path, tokenizer: Tokenizer |
     """
     folder = Path(folder)
     family = family_for(model.config)
-    config = their_config(model.config, family)
+    config = their_config(model.config, family) | their_signs(model)
     try:
         weights = to_theirs(model, family.key_map(model.config, None))
     except KeyMapError as error:
@@ -86,6 +87,15 @@ def their_config(config: Config, family: Family) -> dict[str, Any]:
         labels = {str(i): f"LABEL_{i}" for i in range(config.n_labels)}
         told |= {"id2label": labels, "label2id": {label: int(i) for i, label in labels.items()}}
     return told | family.write(config)
+
+
+def their_signs(model: nn.Module) -> dict[str, Any]:
+    """With what it begins and ends what it writes: what `generate` takes here, it takes there."""
+    if not writes(model):
+        return {}
+    signs, begin = signs_of(model), "decoder_start_token_id" if takes_two(model) else "bos_token_id"
+    eos = list(signs.eos) if isinstance(signs.eos, tuple) else signs.eos
+    return {begin: signs.bos, "eos_token_id": eos, "pad_token_id": signs.pad}
 
 
 def check_told(config: Config, theirs: dict[str, Any], names: dict[str, Any], family: Family) -> None:

@@ -9,7 +9,7 @@ from torch import nn
 
 from core.decoding import generate
 from core.tasks.base import Task
-from core.tasks.layouts import Examples, ended, prompt
+from core.tasks.layouts import BOS, EOS, PAD, Examples, ended, prompt
 from core.training.loop import score
 
 CHUNK, MOST_SCORES = 128, 2**26  # problems per forward pass; fewer if they are long and the words many
@@ -57,7 +57,8 @@ def _written(model: nn.Module, examples: Examples, form: str) -> tuple[float, in
     target, target_lengths = ended(examples)
     source, lengths = prompt(examples, form)
     device = _device(model)
-    written = generate(model, source.to(device), lengths.to(device), max_new=target.shape[1]).cpu()
+    signs = {"bos": BOS, "eos": EOS, "pad": PAD}  # the task's, wherever the model comes from
+    written = generate(model, source.to(device), lengths.to(device), max_new=target.shape[1], **signs).cpu()
     written = nn.functional.pad(written, (0, target.shape[1] - written.shape[1]))
     asked = torch.arange(target.shape[1]) < target_lengths[:, None]
     return float(((written == target) & asked).sum()), int(asked.sum())

@@ -157,7 +157,10 @@ def test_models_that_do_not_write_are_refused(family, head):
         core.generate(torch.nn.Linear(3, 3), torch.ones(1, 3, dtype=torch.long))
 
 
-@pytest.mark.parametrize(("option", "value"), [("bos", 12), ("eos", -1), ("eos", 2.0), ("eos", [2]), ("pad", None)])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("bos", 12), ("eos", -1), ("eos", 2.0), ("bos", [2]), ("eos", ["2"]), ("eos", True), ("pad", None)],
+)
 def test_tokens_that_are_none_of_the_models_are_refused(option, value):
     for family in ("gpt", "transformer"):
         with pytest.raises(core.ConfigError, match=option) as caught:
@@ -207,3 +210,26 @@ def test_a_prefix_that_does_not_fit_is_refused():
     assert core.generate(model, ids, prefix=torch.ones(2, 7).long(), eos=None).shape == (2, 1)
     with pytest.raises(core.InputError, match="they are the prefix"):
         core.generate(writer("gpt", {}), ids, prefix=ids)
+
+
+def test_a_model_that_does_not_write_names_those_that_do():
+    ids = torch.ones(1, 3, dtype=torch.long)
+    with pytest.raises(core.ConfigError) as refused:
+        core.generate(core.build("bert", vocab_size=12), ids)
+    for language in ("en", "zh"):
+        told = refused.value.text(language)
+        assert "Build it" not in told and "gpt" in told and "t5" in told and "roformer" not in told
+    with pytest.raises(core.ConfigError, match="Build it with head='lm'"):
+        core.generate(core.build("gpt", vocab_size=12, head="none"), ids)
+
+
+def test_any_of_several_tokens_may_end_a_text():
+    model, ids = writer("gpt", {}), torch.randint(3, 12, (4, 5))
+    free = core.generate(model, ids, max_new=10, eos=None)
+    ends = [int(free[0, 2]), int(free[1, 4])]
+    written = core.generate(model, ids, max_new=10, eos=ends)
+    for row, whole in zip(written.tolist(), free.tolist(), strict=True):
+        end = next((i for i, token in enumerate(whole) if token in ends), len(whole))
+        assert row[: end + 1] == whole[: end + 1] and set(row[end + 1 :]) <= {0}
+    with pytest.raises(core.ConfigError, match="eos = 12"):
+        core.generate(model, ids, eos=[3, 12])

@@ -132,9 +132,6 @@ def _write(config: T5Config) -> dict[str, Any]:
         "tie_word_embeddings": config.tie_embeddings,
         "scale_decoder_outputs": config.scales_output,
         "is_encoder_decoder": True,
-        "pad_token_id": 0,
-        "eos_token_id": 1,
-        "decoder_start_token_id": 0,
     }
 
 

@@ -11,7 +11,7 @@ from torch import nn
 
 import core
 from core.pretrained import inspect
-from tests.core.pretrained.tiny import CHECKPOINTS, compared
+from tests.core.pretrained.tiny import CHECKPOINTS, GPT2, T5, VOCABULARY, compared, make
 from tests.core.reference.equality import assert_equal
 
 each_checkpoint = pytest.mark.parametrize("name", CHECKPOINTS)
@@ -135,3 +135,58 @@ def test_labels_are_told(tmp_path):
     model.config.id2label = dict(enumerate(["joy", "怒", "fear", "love", "none"]))
     model.save_pretrained(tmp_path)
     assert inspect(tmp_path).labels == ("joy", "怒", "fear", "love", "none")
+
+
+WRITERS = {  # in their generate, both stacks must be of one depth
+    "t5": (hf.T5ForConditionalGeneration, hf.T5Config, {**T5, "num_decoder_layers": 2, "decoder_start_token_id": 3}),
+    "gpt2": (hf.GPT2LMHeadModel, hf.GPT2Config, {**GPT2, "n_positions": 40, "bos_token_id": 9, "pad_token_id": None}),
+}
+HOW = [
+    ({}, {}),
+    ({"strategy": "beam", "beams": 4}, {"num_beams": 4}),
+    ({"strategy": "beam", "beams": 3, "n_best": 3}, {"num_beams": 3, "num_return_sequences": 3}),
+]
+
+
+def written_by(theirs: nn.Module, ids: torch.Tensor, **options) -> torch.Tensor:
+    rows = theirs.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=14, do_sample=False, **options)
+    return rows[:, 1 if theirs.config.is_encoder_decoder else ids.shape[1] :]
+
+
+@pytest.mark.parametrize("n_ends", [1, 3])
+@pytest.mark.parametrize("name", WRITERS)
+def test_texts_begin_and_end_as_the_checkpoint_says(name, n_ends, tmp_path):
+    """Nobody names the ids: they are the checkpoint's, and come back when it is saved here."""
+    kind, config, sizes = WRITERS[name]
+    torch.manual_seed(n_ends)
+    theirs, ids = make(kind, config, {**sizes, "eos_token_id": None}).eval(), torch.randint(3, VOCABULARY, (4, 6))
+    free = written_by(theirs, ids)
+    ends = free[0].unique()[:n_ends].tolist()
+    theirs.config.eos_token_id = theirs.generation_config.eos_token_id = ends if n_ends > 1 else ends[0]
+    theirs.save_pretrained(tmp_path / "theirs")
+    ours, _ = core.load_pretrained(tmp_path / "theirs")
+    core.save_pretrained(ours, tmp_path / "ours")
+    again, _ = core.load_pretrained(tmp_path / "ours")
+    assert again.signs == ours.signs
+    for model in (kind.from_pretrained(tmp_path / name).eval() for name in ("theirs", "ours")):
+        for our_way, their_way in HOW:
+            expected, found = written_by(model, ids, **their_way), core.generate(ours, ids, max_new=14, **our_way)
+            assert until(found, ends) == until(expected, ends)
+    assert until(core.generate(ours, ids, max_new=14), ends) != free.tolist()  # some do end
+
+
+def until(rows: torch.Tensor, ends: list[int]) -> list[list[int]]:
+    """Up to the first end: what fills up behind it does not count."""
+    places = [next((i for i, token in enumerate(row) if token in ends), len(row)) for row in rows.tolist()]
+    return [row[: place + 1] for row, place in zip(rows.tolist(), places, strict=True)]
+
+
+def test_ids_that_are_none_of_the_models_stand_for_nothing(tmp_path):
+    kind, config, sizes = WRITERS["gpt2"]
+    make(kind, config, {**sizes, "eos_token_id": 50_256, "bos_token_id": 50_256}).save_pretrained(tmp_path)
+    ours, _ = core.load_pretrained(tmp_path)
+    assert (ours.signs.bos, ours.signs.eos, ours.signs.pad) == (0, None, 0)
+    (tmp_path / "generation_config.json").write_text('{"eos_token_id": [7, "x", -1, 9], "pad_token_id": true}')
+    ours, _ = core.load_pretrained(tmp_path)
+    assert ours.signs.eos == (7, 9) and ours.signs.pad == 7
+    assert core.generate(ours, torch.ones(1, 3, dtype=torch.long), eos=None, max_new=5).shape == (1, 5)
