@@ -7,6 +7,7 @@
 >>> tape["blocks.0.attn.weights"]  # (batch, head, query, key)
 """
 
+import importlib
 from typing import Any
 
 from core import edits, pretrained, text
@@ -53,6 +54,7 @@ __all__ = [
     "pretrained",
     "recipe",
     "save_pretrained",
+    "store",
     "sweep",
     "task",
     "text",
@@ -61,9 +63,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`core.sweep` brings pandas with it: not imported before it is asked for."""
+    """Not imported before they are asked for: `core.sweep` brings pandas with it, and few need `core.store`."""
     if name == "sweep":
         from core.jobs.sweep import sweep
 
         return sweep
+    if name == "store":
+        return importlib.import_module("core.store")  # which makes it an attribute from then on
     raise AttributeError(f"module 'core' has no attribute {name!r}")
