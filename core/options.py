@@ -6,7 +6,10 @@ import difflib
 import math
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
+from numbers import Integral, Real
 from typing import Any, Self
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -96,15 +99,15 @@ class Options:
 
     def __post_init__(self):
         for known in self.options():
-            value = getattr(self, known.name)
+            value = plain(getattr(self, known.name))
             if known.kind is str and isinstance(value, str) and value not in known.choices:
                 others = [other.name for other in self.options() if value in other.choices]
                 if others:
                     alike = max(others, key=partial(_likeness, known.name))
                     raise ConfigError(known.name, value, *_belongs_elsewhere(value, alike))
             known.check(value)
-            if known.kind is float and isinstance(value, int):
-                object.__setattr__(self, known.name, float(value))  # 1 and 1.0 are one choice, and one run
+            same = float(value) if known.kind is float and value is not None else value  # 1 and 1.0 are one run
+            object.__setattr__(self, known.name, same)
         self.check()
 
     def check(self) -> None:
@@ -143,6 +146,15 @@ class Options:
         """As `to_dict`, but options that came later are left out at their default: what was stored keeps its name."""
         later = {field.name: field.default for field in fields(self) if field.metadata.get("later")}
         return {name: value for name, value in self.to_dict().items() if name not in later or value != later[name]}
+
+
+def plain(value: Any) -> Any:
+    """A number of numpy's (or anybody's) as Python's own: the same choice, and the same run."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else value
 
 
 def _likeness(name: str, other: str) -> float:

@@ -5,10 +5,27 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 
+from core.options import ConfigError, Text, plain
+
+LAST_SEED = 2**63 - 1
 _turn = threading.RLock()
+
+
+def whole_seed(seed: Any) -> int:
+    """A seed as it is told in a run's key, where 1, 1.0 and True would be three runs."""
+    value = plain(seed)
+    if type(value) is not int or not 0 <= value <= LAST_SEED:
+        raise ConfigError(
+            "seed",
+            seed,
+            Text("a seed is a whole number from 0 on.", "种子须为非负整数。"),
+            Text("Use for example 0.", "例如 0。"),
+        )
+    return value
 
 
 @contextmanager

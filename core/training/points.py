@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Any
 
-from core.options import ConfigError, Option, Text
+from core.options import ConfigError, Option, Text, plain
 
 MOST_POINTS, LAST_UPDATE = 100, 1_000_000
 Points = tuple[tuple[int, float], ...]
@@ -67,7 +67,7 @@ def as_points(value: Any) -> Any:
 
 def _with_float(pair: list | tuple) -> tuple:
     """1 and 1.0 are the same factor, and the same run."""
-    return tuple(float(x) if i and type(x) is int else x for i, x in enumerate(pair))
+    return tuple(float(x) if i and type(x) is int else x for i, x in enumerate(map(plain, pair)))
 
 
 def factor_at(update: int, points: Points) -> float:
