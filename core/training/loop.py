@@ -18,7 +18,14 @@ from core.layers.heads import IGNORE, CrfHead, PointerHead
 from core.tasks.base import Batch, Examples, Task
 from core.training.curriculum import Curriculum
 from core.training.divergence import Diverged, Watch
-from core.training.optimisers import AveragedWeights, learning_rate, make_optimiser, pushed_embeddings
+from core.training.optimisers import (
+    AveragedWeights,
+    fresh_gradients,
+    learning_rate,
+    make_optimiser,
+    pushed_embeddings,
+    token_embeddings,
+)
 from core.training.options import Training
 
 
@@ -73,6 +80,10 @@ class Trainer:
 
     def step(self) -> Step:
         """One update. Raises `Diverged`, leaving everything as it was before: asked again, it would fail again."""
+        with one_thread():
+            return self._step()
+
+    def _step(self) -> Step:
         lr = learning_rate(self.index, self.options)
         for group in self.optimiser.param_groups:
             group["lr"] = lr
@@ -104,11 +115,12 @@ class Trainer:
         loss, right, asked, tokens = 0.0, 0.0, 0, 0
         for _ in range(self.options.accumulate):
             batch = self.next_batch()
-            logits, batch_loss = self.forward(batch)
-            (batch_loss / self.options.accumulate).backward()
-            if self.options.adversarial:
-                with pushed_embeddings(self.model, self.options.adversarial):
-                    (self.forward(batch)[1] / self.options.accumulate).backward()
+            with fresh_gradients(token_embeddings(self.model) if self.options.adversarial else []):
+                logits, batch_loss = self.forward(batch)
+                (batch_loss / self.options.accumulate).backward()
+                if self.options.adversarial:
+                    with pushed_embeddings(self.model, self.options.adversarial):
+                        (self.forward(batch)[1] / self.options.accumulate).backward()
             batch_right, batch_asked = score(self.model, logits.detach(), batch)
             value = batch_loss.item()
             self.watch.see(value, partial(self.guessing, logits, batch))
@@ -184,6 +196,17 @@ class Trainer:
         self.noise = state["noise"]
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Sums over more threads would be rounded differently: the same run has to be the same on every machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
 def score(model: nn.Module, logits: Tensor, batch: Batch) -> tuple[float, int]:
     """How many answers are right, and how many were asked for (spans: found or to be found)."""
     if isinstance(model.head, PointerHead):
@@ -205,4 +228,4 @@ def train(model: nn.Module, task: Task, *, seed: int = 0, **options: Any) -> Ite
     return Trainer(model, task, Training.make(**options), seed).steps()
 
 
-__all__ = ["Diverged", "Step", "Trainer", "score", "train"]
+__all__ = ["Diverged", "Step", "Trainer", "one_thread", "score", "train"]

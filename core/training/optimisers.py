@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import groupby
 
 import torch
 from torch import Tensor, nn
@@ -14,17 +15,20 @@ from core.training.points import factor_at
 
 
 def make_optimiser(model: nn.Module, options: Training) -> torch.optim.AdamW:
-    """Decay pulls on matrices of linear and recurrent layers only: never on biases, norms or embeddings."""
+    """Decay pulls on matrices of linear and recurrent layers only: never on biases, norms, embeddings or other tables.
+
+    Stored runs count their parameters in the order of the groups, all tables that are no embeddings first; so a table
+    that is spared in between makes a group of its own.
+    """
     embeddings = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
-    decayed, spared = [], []
-    for parameter in model.parameters():
-        matrix = parameter.dim() >= 2 and id(parameter) not in embeddings
-        (decayed if matrix else spared).append(parameter)
+    layers = [m for m in model.modules() if isinstance(m, nn.Linear | nn.RNNBase)]
+    matrices = {id(p) for layer in layers for p in layer.parameters(recurse=False) if p.dim() >= 2} - embeddings
+    ordered = sorted(model.parameters(), key=lambda p: p.dim() < 2 or id(p) in embeddings)
     groups = [
-        {"params": decayed, "weight_decay": options.weight_decay},
-        {"params": spared, "weight_decay": 0.0},
+        {"params": list(parameters), "weight_decay": options.weight_decay if decays else 0.0}
+        for decays, parameters in groupby(ordered, lambda p: id(p) in matrices)
     ]
-    return torch.optim.AdamW([g for g in groups if g["params"]], lr=options.lr, betas=(0.9, options.beta2))
+    return torch.optim.AdamW(groups, lr=options.lr, betas=(0.9, options.beta2))
 
 
 def learning_rate(step: int, options: Training) -> float:
@@ -73,16 +77,34 @@ class AveragedWeights:
             load_parameters(model, own)
 
 
+def token_embeddings(model: nn.Module) -> list[Tensor]:
+    """The tables of tokens' vectors, each once, whoever shares it."""
+    named = model.named_modules()
+    return list(dict.fromkeys(module.weight for name, module in named if name.endswith("token_embedding")))
+
+
+@contextmanager
+def fresh_gradients(weights: list[Tensor]) -> Iterator[None]:
+    """While the block runs, the gradients of these weights are its own; those of before are added at its end."""
+    before = [weight.grad for weight in weights]
+    for weight in weights:
+        weight.grad = None
+    try:
+        yield
+    finally:
+        for weight, earlier in zip(weights, before, strict=True):
+            if earlier is not None:
+                weight.grad = earlier if weight.grad is None else earlier + weight.grad
+
+
 @contextmanager
 def pushed_embeddings(model: nn.Module, size: float) -> Iterator[None]:
-    """FGM (Miyato et al. 2017): the embeddings moved by size · g / |g|, towards a greater loss."""
+    """FGM (Miyato et al. 2017): the token embeddings moved by size · g / |g|, towards a greater loss."""
     pushed: list[tuple[Tensor, Tensor]] = []
-    for module in model.modules():
-        if isinstance(module, nn.Embedding) and module.weight.grad is not None:
-            length = module.weight.grad.norm()
-            if length > 0 and not any(module.weight is weight for weight, _ in pushed):
-                pushed.append((module.weight, module.weight.detach().clone()))
-                module.weight.data.add_(module.weight.grad * (size / length))
+    for weight in token_embeddings(model):
+        if weight.grad is not None and (length := weight.grad.norm()) > 0:
+            pushed.append((weight, weight.detach().clone()))
+            weight.data.add_(weight.grad * (size / length))
     try:
         yield
     finally:

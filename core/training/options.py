@@ -21,7 +21,7 @@ CLIP = number("clip", 0.0, 1e6, "Longest gradient allowed; 0: any.", "允许的�
 WARMUP = integer("warmup", 0, 100_000, "Steps over which the learning rate rises from 0.", "学习率从 0 升起的步数。")
 FLOOR = number("floor", 0.0, 1.0, "Share of the learning rate left at the end of its schedule.", "学习率调度结束时剩余的比例。")
 EMA = number("ema", 0.0, 0.99999, "Decay of the averaged weights used for evaluation; 0: none.", "用于评估的平均权重的衰减；0：不用。")
-ADVERSARIAL = number("adversarial", 0.0, 10.0, "FGM: size of the push on the embeddings; 0: none.", "FGM：对嵌入的扰动大小；0：不用。")
+ADVERSARIAL = number("adversarial", 0.0, 10.0, "FGM: size of the push on the token embeddings; 0: none.", "FGM：对词元嵌入的扰动大小；0：不用。")
 CURRICULUM = switch("curriculum", "Start with short problems; lengthen them as they are mastered.", "从短题开始，掌握后逐渐加长。")
 SCHEDULE = choice("schedule", "How the learning rate moves.", "学习率如何变化。", {
     "constant": ("stays", "保持不变"),

@@ -158,6 +158,32 @@ def test_adversarial_gradient():
     assert torch.equal(run.model.token_embedding.weight, own)
 
 
+@pytest.mark.parametrize(
+    ("family", "task", "model"),
+    [("gpt", "induction", {"position": "learned"}), ("t5", "copy", {}), ("bert", "masked words", {})],
+)
+def test_only_token_embeddings_are_pushed(family, task, model):
+    run = trainer(family, task, model)
+    own = {name: p.detach().clone() for name, p in run.model.named_parameters()}
+    run.gradients()
+    with pushed_embeddings(run.model, 1.0):
+        moved = {name for name, p in run.model.named_parameters() if not torch.equal(p, own[name])}
+    assert moved and all(name.endswith("token_embedding.weight") for name in moved)
+
+
+def test_each_of_several_batches_is_pushed_along_its_own_gradient():
+    run, twin = trainer(adversarial=0.7, accumulate=3), trainer(adversarial=0.7)
+    run.gradients()
+    summed = {}
+    for _ in range(3):
+        twin.model.zero_grad()
+        twin.gradients()
+        for name, grad in gradients(twin.model).items():
+            summed[name] = summed.get(name, 0) + grad / 3
+    for name, grad in gradients(run.model).items():
+        assert torch.allclose(grad, summed[name], atol=1e-6), name
+
+
 def test_pushed_embeddings_come_back_after_an_error():
     model = trainer().model
     own = model.token_embedding.weight.detach().clone()
@@ -180,6 +206,29 @@ def test_decay_spares_embeddings_norms_and_biases(family, task, model):
     assert len(names) == len(decayed) + len(spared)
     assert all(p.dim() == 2 and "embedding" not in names[id(p)] for p in decayed)
     assert all(p.dim() == 1 or "embedding" in names[id(p)] for p in spared)
+
+
+@pytest.mark.parametrize(
+    ("family", "task", "model", "tables"),
+    [
+        ("lstm", "entities", {"head": "crf"}, {"head.crf.transition"}),
+        ("gpt", "induction", {"norm": "conditional", "n_layers": 1}, {"gain", "shift"}),
+    ],
+)
+def test_decay_spares_tables_that_are_no_matrices(family, task, model, tables):
+    """And leaves all parameters in the order in which stored runs count them."""
+    run = trainer(family, task, model, weight_decay=0.5)
+    names = {id(p): name for name, p in run.model.named_parameters()}
+    decayed, spared = set(), set()
+    for group in run.optimiser.param_groups:
+        (decayed if group["weight_decay"] else spared).update(names[id(p)] for p in group["params"])
+    assert len(decayed) + len(spared) == len(names)
+    for name, parameter in run.model.named_parameters():
+        table = name in tables or name.rpartition(".")[2] in tables
+        assert (name in decayed) == (parameter.dim() == 2 and "embedding" not in name and not table), name
+    counted = [names[id(p)] for group in run.optimiser.param_groups for p in group["params"]]
+    dims = {name: p.dim() if "embedding" not in name else 1 for name, p in run.model.named_parameters()}
+    assert counted == [name for name in dims if dims[name] == 2] + [name for name in dims if dims[name] == 1]
 
 
 def test_one_step_of_adam_with_decay():

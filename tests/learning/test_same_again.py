@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import core
 from core.recipes import make_recipe, recipe
 from core.run import Run
 from core.tasks import Task
@@ -90,6 +91,36 @@ def test_fixed_problems_are_gathered_by_whoever_trains(monkeypatch):
         run, resumed = small_run("gru", {"samples": 50}), small_run("gru", {"samples": 50})
         resumed.trainer.load(begun.trainer.state())
     assert list(resumed.train()) == list(run.train()) == list(begun.train())
+
+
+@pytest.fixture
+def two_threads():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(threads)
+
+
+def test_the_same_with_any_number_of_threads(two_threads):
+    """The caller's own number holds whenever it is the caller's turn."""
+    wide = make_recipe("transformer", "copy", model={"d_model": 64, "n_layers": 1}, training={"steps": 4})
+    many, seen = [], set()
+    for step in Run(wide).train():
+        many.append(step)
+        seen.add(torch.get_num_threads())
+    plain = core.build(wide.model)
+    plain.load_state_dict(Run(wide).model.state_dict())
+    assert list(core.train(plain, wide.task, **wide.training.to_dict())) == many
+    torch.set_num_threads(1)
+    assert list(Run(wide).train()) == many and seen == {2}
+
+
+def test_a_step_that_fails_gives_the_threads_back(two_threads, monkeypatch):
+    run = small_run("gru", {})
+    monkeypatch.setattr(run.trainer, "gradients", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        next(run.train())
+    assert torch.get_num_threads() == 2
 
 
 def test_stopping_is_no_longer_asking():
