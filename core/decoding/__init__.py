@@ -57,6 +57,7 @@ def write(
     if not writes(model):
         raise _does_not_write(model.config)
     lengths = check_input(ids, lengths, model.config.vocab_size, model.config.max_len)
+    ids = ids.long()
     signs = chosen_signs(model, bos=bos, eos=eos, pad=pad)
     check_prefix(model, ids, prefix)
     start = ids.new_full((len(ids), 1), signs.bos)

@@ -23,7 +23,8 @@ class InputError(ValueError):
 def check_input(ids: Tensor, lengths: Tensor | None, vocab_size: int, max_len: int) -> Tensor | None:
     """Refuse what would otherwise fail deep inside.
 
-    Returns the lengths on the ids' device, or None when every sequence fills its row (then no mask is needed).
+    Returns the lengths, in int64 and on the ids' device, or None when every sequence fills its row (then no mask is
+    needed).
     """
     for value in (ids, lengths):
         if not isinstance(value, Tensor | None):
@@ -53,7 +54,7 @@ def check_input(ids: Tensor, lengths: Tensor | None, vocab_size: int, max_len: i
             f"There must be one length per sequence: {batch}, not {shape}.",
             f"每个序列须有一个长度：{batch} 个，而不是 {shape}。",
         )
-    check_range("Lengths", "长度", lengths, 1, time)
+    lengths = check_range("Lengths", "长度", lengths, 1, time)
     full = lengths.is_meta or int(lengths.min()) == time
     return None if full else lengths.to(ids.device)
 
@@ -66,19 +67,24 @@ def check_shape(en: str, zh: str, values: Tensor, shape: tuple[int, ...]) -> Non
         )
 
 
-def check_range(en: str, zh: str, values: Tensor, low: int, high: int) -> None:
-    """Refuse values that are not whole numbers from low to high; on the meta device there is nothing to see."""
+def check_range(en: str, zh: str, values: Tensor, low: int, high: int) -> Tensor:
+    """Refuse values that are not whole numbers from low to high; on the meta device there is nothing to see.
+
+    Returns them in int64: of the smaller kinds torch's indexing takes some for masks and others not at all.
+    """
     if values.dtype.is_floating_point or values.dtype.is_complex or values.dtype == torch.bool:
         kind = str(values.dtype).removeprefix("torch.")
         raise InputError(f"{en} must be whole numbers, not {kind}.", f"{zh}须为整数，而不是 {kind}。")
+    values = values.long()
     if values.is_meta:
-        return
+        return values
     least, most = map(int, torch.aminmax(values))
     if least < low or most > high:
         wrong = least if least < low else most
         raise InputError(
             f"{en} must be from {low} to {high}; got {wrong}.", f"{zh}须在 {low} 到 {high} 之间；实际为 {wrong}。"
         )
+    return values
 
 
 def check_pair(src_batch: int, tgt_batch: int) -> None:

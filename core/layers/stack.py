@@ -19,7 +19,7 @@ from core.config import TransformerConfig
 from core.layers.attention import Attention, Scope
 from core.layers.feedforward import FeedForward
 from core.layers.local import LocalAttention, LocalScope
-from core.layers.masks import check_input, check_range, check_shape
+from core.layers.masks import InputError, check_input, check_range, check_shape
 from core.layers.norms import make_norm
 from core.layers.past import Past
 from core.layers.positions import Relative, added_position, relative_position
@@ -111,16 +111,24 @@ class Stack(nn.Module):
 
     def check(
         self, ids: Tensor, lengths: Tensor | None, segments: Tensor | None = None, condition: Tensor | None = None
-    ) -> Tensor | None:
-        """Refuse an input that cannot be read; returns the lengths, or None when there is no padding."""
+    ) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
+        """Refuse an input that cannot be read; returns it in int64, the lengths as None when there is no padding.
+
+        A model without segments takes no notice of them: it may learn a task that tells them.
+        """
         lengths = check_input(ids, lengths, self.config.vocab_size, self.config.max_len)
         if segments is not None and self.segment_embedding is not None:
             check_shape("Segments", "句段", segments, ids.shape)
-            check_range("Segments", "句段", segments, 0, self.segment_embedding.num_embeddings - 1)
+            segments = check_range("Segments", "句段", segments, 0, self.segment_embedding.num_embeddings - 1)
         if condition is not None:
+            if self.config.norm != "conditional" or self.config.norm_placement == "none":
+                raise InputError(
+                    "This model has no norms that take a condition: build it with norm='conditional', pre or post.",
+                    "此模型没有接受条件的归一化：请用 norm='conditional' 构建，位置为 pre 或 post。",
+                )
             check_shape("Conditions", "条件", condition, ids.shape[:1])
-            check_range("Conditions", "条件", condition, 0, self.config.n_conditions - 1)
-        return lengths
+            condition = check_range("Conditions", "条件", condition, 0, self.config.n_conditions - 1)
+        return ids.long(), lengths, segments, condition
 
     def hidden_states(
         self,

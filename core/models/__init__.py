@@ -59,11 +59,14 @@ def configure(name: str, /, **options: Any) -> Config:
 
 
 def build(name: str | Config, /, *, device: str | torch.device | None = None, **options: Any) -> nn.Module:
-    """A new model of a family (`"gpt"`), a preset (`"bert-base"`) or a configuration.
+    """A new model of a family (`"gpt"`), a preset (`"bert-base"`) or a configuration, with some options changed.
 
     On `device="meta"` nothing is allocated: a model of any size can be looked at.
     """
-    config = name if isinstance(name, Config) else configure(name, **options)
+    if isinstance(name, Config):
+        config = type(name).make(**{**name.to_dict(), **options}) if options else name
+    else:
+        config = configure(name, **options)
     with torch.device(device or "cpu"):
         return FAMILIES[config.family](config)
 

@@ -43,7 +43,7 @@ class Bert(Stack):
         segments: Tensor | None = None,
         condition: Tensor | None = None,
     ) -> Output:
-        lengths = self.check(ids, lengths, segments, condition)
+        ids, lengths, segments, condition = self.check(ids, lengths, segments, condition)
         hidden = self.hidden_states(ids, lengths, segments=segments, condition=condition)
         pooled = None
         if self.pooler is not None:

@@ -29,7 +29,7 @@ class Gpt(Stack):
             self.head.proj.weight = self.token_embedding.weight
 
     def forward(self, ids: Tensor, lengths: Tensor | None = None, condition: Tensor | None = None) -> Output:
-        lengths = self.check(ids, lengths, condition=condition)
+        ids, lengths, _, condition = self.check(ids, lengths, condition=condition)
         hidden = self.hidden_states(ids, lengths, condition=condition)
         pooled = last_valid(hidden, lengths)
         logits = tap(self, "logits", self.head(hidden, pooled, lengths))

@@ -37,7 +37,7 @@ class RecurrentModel(Recurrent):
 
     def forward(self, ids: Tensor, lengths: Tensor | None = None) -> Output:
         lengths = check_input(ids, lengths, self.config.vocab_size, self.config.max_len)
-        x = self.token_embedding(ids.T).transpose(0, 1)  # laid out time first, as the kernels work
+        x = self.token_embedding(ids.long().T).transpose(0, 1)  # laid out time first, as the kernels work
         x = tap(self, "embed", x)  # (batch, time, d_embed)
         hidden, states = self.run(self.dropout(x), lengths)
         pooled = states[-1][0]  # (batch, directions · unit)

@@ -149,12 +149,13 @@ class Seq2Seq(nn.Module):
         return self.decode(tgt, self.encode(src, src_lengths), tgt_lengths)
 
     def encode(self, src: Tensor, lengths: Tensor | None = None) -> Encoded:
-        return self.encoder(src, check_input(src, lengths, self.config.vocab_size, self.config.max_len))
+        lengths = check_input(src, lengths, self.config.vocab_size, self.config.max_len)
+        return self.encoder(src.long(), lengths)
 
     def decode(self, tgt: Tensor, memory: Encoded, lengths: Tensor | None = None) -> Output:
         lengths = check_input(tgt, lengths, self.config.vocab_size, self.config.max_len)
         check_pair(len(memory.outputs), len(tgt))
-        hidden, _ = self.decoder(tgt, memory, lengths)
+        hidden, _ = self.decoder(tgt.long(), memory, lengths)
         return Output(logits=tap(self, "logits", self.head(hidden, None, lengths)), hidden=hidden)
 
 

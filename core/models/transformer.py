@@ -54,7 +54,7 @@ class Transformer(nn.Module):
         return self.decode(tgt, memory, tgt_lengths, condition)
 
     def encode(self, src: Tensor, lengths: Tensor | None = None, condition: Tensor | None = None) -> Memory:
-        lengths = self.encoder.check(src, lengths, condition=condition)
+        src, lengths, _, condition = self.encoder.check(src, lengths, condition=condition)
         hidden = self.encoder.hidden_states(src, lengths, condition=condition)
         positions = torch.arange(src.shape[1], device=src.device)
         memory = Memory(hidden, lengths, positions)
@@ -63,7 +63,7 @@ class Transformer(nn.Module):
     def decode(
         self, tgt: Tensor, memory: Memory, lengths: Tensor | None = None, condition: Tensor | None = None
     ) -> Output:
-        lengths = self.decoder.check(tgt, lengths, condition=condition)
+        tgt, lengths, _, condition = self.decoder.check(tgt, lengths, condition=condition)
         check_pair(len(memory.hidden), len(tgt))
         hidden = self.decoder.hidden_states(tgt, lengths, condition=condition, memory=memory)
         return Output(logits=tap(self, "logits", self.head(hidden, None, lengths)), hidden=hidden)

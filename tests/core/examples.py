@@ -89,7 +89,7 @@ def batch(model: nn.Module, seed: int = 0, lengths: tuple[int, ...] = (7, 3, 1))
         inputs = {"ids": ids(valid), "lengths": valid}
     if getattr(config, "n_segments", 0):
         inputs["segments"] = torch.randint(config.n_segments, inputs["ids"].shape, generator=random)
-    if getattr(config, "norm", None) == "conditional":
+    if getattr(config, "norm", None) == "conditional" and config.norm_placement != "none":
         inputs["condition"] = torch.randint(config.n_conditions, valid.shape, generator=random)
     return inputs
 

@@ -2,7 +2,7 @@
 
 import pickle
 import re
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
@@ -199,6 +199,11 @@ def test_configurations_are_values(family):
     given = config.to_dict()
     assert core.configure(given.pop("family", family), **given) == config
     assert core.build(config).config is config
+    assert core.build(config, vocab_size=7).config == replace(config, vocab_size=7)
+    with pytest.raises(core.ConfigError, match=r"vocab_siz = 7.*Did you mean vocab_size"):
+        core.build(config, vocab_siz=7)
+    with pytest.raises(core.ConfigError, match="vocab_size = -7"):
+        core.build(config, vocab_size=-7)
 
 
 def test_errors_cross_process_boundaries():

@@ -59,6 +59,16 @@ def test_a_row_ends_with_its_end_token_and_padding_follows():
     assert eos in written[0].tolist()
 
 
+@pytest.mark.parametrize("family", ["gru", "gpt", "transformer", "seq2seq"])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16], ids=str)
+def test_whole_numbers_of_every_size_are_gone_on_from(family, dtype):
+    model = core.build(family, vocab_size=300, **({"head": "lm"} if family == "gru" else {}))
+    ids, lengths, signs = torch.tensor([[7, 8, 9], [5, 6, 0]]), torch.tensor([3, 2]), {"bos": 299, "eos": 298}
+    expected = core.generate(model, ids, lengths, max_new=4, **signs)
+    found = core.generate(model, ids.to(dtype), lengths.to(dtype), max_new=4, **signs)
+    assert found.dtype == torch.long and found.equal(expected)
+
+
 def test_the_mode_of_the_model_is_kept_and_bad_strategies_are_refused():
     model = writer("gpt", {"dropout": 0.5}).train()
     assert torch.equal(*(core.generate(model, torch.ones(1, 3, dtype=torch.long)) for _ in range(2)))

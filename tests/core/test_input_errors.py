@@ -97,6 +97,38 @@ def test_conditions_out_of_range(family, wrong):
     assert str(wrong) in refusal(model, condition=torch.tensor([0, 1, wrong]))
 
 
+@pytest.mark.parametrize("family", ["bert", "gpt", "transformer"])
+@pytest.mark.parametrize("options", [{}, {"norm": "rmsnorm"}, {"norm": "conditional", "norm_placement": "none"}])
+def test_conditions_that_nothing_takes(family, options):
+    model = small(family, **options)
+    with pytest.raises(core.InputError) as caught:
+        model(**batch(model), condition=torch.tensor([0, 1, 0]))
+    assert "norm='conditional'" in caught.value.en and "norm='conditional'" in caught.value.zh
+
+
+KINDS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.uint16]
+
+
+@pytest.mark.parametrize("dtype", KINDS, ids=str)
+@pytest.mark.parametrize(
+    ("family", "options"),
+    [
+        *[(family, {}) for family in FAMILIES],
+        *[(family, {"head": head}) for family in ("gru", "bert") for head in ("classifier", "crf", "pointer", "qa")],
+        *[(family, {"norm": "conditional"}) for family in ("bert", "gpt", "transformer")],
+        ("lstm", {"bidirectional": True}), ("transformer", {"downsample": 2}), ("gpt", {"head": "classifier"}),
+        ("bert", {"attention": "local"}), ("gru", {"engine": "stepwise"}), ("seq2seq", {"cell": "lstm"}),
+    ],
+)  # fmt: skip
+def test_whole_numbers_of_every_size_are_the_same(family, options, dtype):
+    model = small(family, **options)
+    inputs = batch(model)
+    small_ones = {name: value.to(dtype) for name, value in inputs.items()}
+    assert model(**small_ones).logits.equal(model(**inputs).logits)
+    with core.capture(model), torch.no_grad():
+        torch.testing.assert_close(model(**small_ones).logits, model(**inputs).logits)
+
+
 @pytest.mark.parametrize("family", ONE)
 def test_a_refused_input_leaves_no_trace(family):
     model = small(family)
