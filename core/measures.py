@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.layers.masks import valid_mask
 from core.tape import capture
 from core.tasks.layouts import Batch
 
@@ -34,8 +35,8 @@ def distance(weights: Tensor) -> Tensor:
 
 
 def previous_token(weights: Tensor) -> Tensor:
-    """(…): weight on the token before, averaged over the queries that have one"""
-    return weights.diagonal(-1, -2, -1).mean(-1)
+    """(…): weight on the token before, averaged over the queries that have one; 0 when none has"""
+    return _mean(weights.diagonal(-1, -2, -1))
 
 
 def own_token(weights: Tensor) -> Tensor:
@@ -44,8 +45,11 @@ def own_token(weights: Tensor) -> Tensor:
 
 
 def first_token(weights: Tensor) -> Tensor:
-    """(…): weight on the first token, where idle heads rest; the first query, which may have no choice, left out"""
-    return weights[..., 1:, 0].mean(-1)
+    """(…): weight on the first token, where idle heads rest; the first query, which may have no choice, left out
+
+    0 when there is no other.
+    """
+    return _mean(weights[..., 1:, 0])
 
 
 def after_occurrences(ids: Tensor) -> Tensor:
@@ -67,19 +71,23 @@ def induction(weights: Tensor, ids: Tensor) -> Tensor:
     prefix-matching score of Olsson et al. 2022 (arxiv.org/abs/2209.11895).
     """
     after = after_occurrences(ids)
-    asked = after.any(-1)
-    if not asked.any():
-        return weights.new_zeros(weights.shape[:-2])
-    return (weights * after).sum(-1)[..., asked].mean(-1)
+    return _mean((weights * after).sum(-1)[..., after.any(-1)])
 
 
 def agreement(weights: Tensor, ideal: list[list[int]]) -> Tensor:
-    """(…): weight on the right source tokens; weights (…, target, source), `ideal` names them per target"""
+    """(…): weight on the right source tokens; weights (…, target, source), `ideal` names them per target
+
+    Averaged over the targets that have such tokens; 0 when none has.
+    """
     marks = torch.zeros(len(ideal), weights.shape[-1], device=weights.device)
     for row, sources in enumerate(ideal):
         marks[row, sources] = 1.0
-    asked = marks.any(-1)
-    return (weights[..., : len(ideal), :] * marks).sum(-1)[..., asked].mean(-1)
+    return _mean((weights[..., : len(ideal), :] * marks).sum(-1)[..., marks.any(-1)])
+
+
+def _mean(values: Tensor) -> Tensor:
+    """(…, query) → (…): 0 when there are none"""
+    return values.mean(-1) if values.shape[-1] else values.new_zeros(values.shape[:-1])
 
 
 def rollout(weights: Tensor) -> Tensor:
@@ -143,10 +151,23 @@ def principal_axes(states: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
 def gradient_through_time(model: nn.Module, batch: Batch, point: str = "*.hidden") -> dict[str, Tensor]:
     """Per layer and direction, (time,): |∂ loss / ∂ h_t|, averaged over the batch: how much the past can be taught.
 
-    Gradients of the parameters are left as they were.
+    Sequences that have ended by t do not count. Gradients of the parameters are left as they were.
     """
     with capture(model, point, gradients=True) as tape:
         loss = model.head.loss(model(*batch.inputs).logits, batch.target, batch.lengths)
         reached = [step for steps in tape.steps() for step in steps if step.requires_grad]
         torch.autograd.backward(loss, inputs=reached)
-    return {name: tape.grad(name).norm(dim=-1).mean(0) for name in tape}
+    sources, targets = lengths_of(batch)
+    found = {}
+    for name in tape:
+        norms = tape.grad(name).norm(dim=-1)  # (batch, time)
+        running = valid_mask(targets if name.startswith("decoder") else sources, norms.shape[1])
+        found[name] = (norms * running).sum(0) / running.sum(0).clamp(min=1)
+    return found
+
+
+def lengths_of(batch: Batch) -> tuple[Tensor, Tensor]:
+    """(batch,) each: of the sources (or the only sequences) and of the targets."""
+    if len(batch.inputs) == 4:
+        return batch.inputs[2], batch.inputs[3]
+    return batch.inputs[1], batch.inputs[1]

@@ -104,25 +104,33 @@ def begins(holds: list[bool]) -> int | None:
 
 def _shares(run: Run, name: str, weights: Tensor, batch: Batch) -> dict[str, Tensor]:
     """Role → (head,), averaged over the batch's sequences without their padding."""
-    source_lengths, target_lengths = _lengths(batch)
+    source_lengths, target_lengths = measures.lengths_of(batch)
     crosses = "cross" in name
     decodes = name.startswith("decoder")
     queries = target_lengths if decodes else source_lengths
     keys = source_lengths if crosses or not decodes else target_lengths
     rows = []
     for row, (q, k) in enumerate(zip(queries.tolist(), keys.tolist(), strict=True)):
-        rows.append(_roles(run, batch, row, weights[row, :, :q, :k], crosses, decodes))
+        if crosses:
+            rows.append(_agreement(run, batch, row, weights[row, :, :q], k))
+        else:
+            rows.append(_roles(batch.inputs[1 if decodes else 0][row, :k], weights[row, :, :q, :k]))
     return {role: torch.stack([r[role] for r in rows]).mean(0) for role in rows[0]}
 
 
-def _roles(run: Run, batch: Batch, row: int, weights: Tensor, crosses: bool, decodes: bool) -> dict[str, Tensor]:
-    """weights (head, query, key) of one sequence"""
-    if crosses:
-        source = batch.inputs[0][row, : weights.shape[-1] - 1].tolist()  # both without their end tokens
-        target = batch.target[row][batch.target[row] >= 0].tolist()[:-1]
-        ideal = run.task.ended_alignment(source, target)
-        return {} if ideal is None else {"agreement": measures.agreement(weights, ideal)}
-    ids = batch.inputs[1 if decodes else 0][row, : weights.shape[-1]]
+def _agreement(run: Run, batch: Batch, row: int, weights: Tensor, length: int) -> dict[str, Tensor]:
+    """weights (head, target, key) of one pair whose source is so long; a key may be several source tokens pooled"""
+    source = batch.inputs[0][row, : length - 1].tolist()  # both without their end tokens
+    target = batch.target[row][batch.target[row] >= 0].tolist()[:-1]
+    ideal = run.task.ended_alignment(source, target)
+    if ideal is None:
+        return {}
+    side = getattr(run.model.config, "downsample", 1)
+    return {"agreement": measures.agreement(weights, [[place // side for place in places] for places in ideal])}
+
+
+def _roles(ids: Tensor, weights: Tensor) -> dict[str, Tensor]:
+    """ids (time,), weights (head, time, time) of one sequence"""
     known: dict[str, Callable[[Tensor], Tensor]] = {
         "previous": measures.previous_token,
         "own": measures.own_token,
@@ -130,13 +138,6 @@ def _roles(run: Run, batch: Batch, row: int, weights: Tensor, crosses: bool, dec
         "induction": partial(measures.induction, ids=ids),
     }
     return {role: measure(weights) for role, measure in known.items()}
-
-
-def _lengths(batch: Batch) -> tuple[Tensor, Tensor]:
-    """Of the source (or the only sequence) and of the target."""
-    if len(batch.inputs) == 4:
-        return batch.inputs[2], batch.inputs[3]
-    return batch.inputs[1], batch.inputs[1]
 
 
 def becomes(place: str, role: str) -> Text:

@@ -69,6 +69,15 @@ def test_agreement_with_an_ideal_alignment():
     assert measures.agreement(weights, [[0], [], [0]]).item() == pytest.approx(1 / 2)  # nothing asked of the second
 
 
+def test_where_nothing_can_be_looked_at_the_share_is_0():
+    alone = torch.ones(2, 3, 1, 1)  # one token, which sees itself
+    assert measures.previous_token(alone).equal(torch.zeros(2, 3))
+    assert measures.first_token(alone).equal(torch.zeros(2, 3))
+    assert measures.induction(alone, torch.tensor([4])).equal(torch.zeros(2, 3))
+    assert measures.agreement(alone, [[]]).equal(torch.zeros(2, 3))
+    assert measures.own_token(alone).equal(torch.ones(2, 3))
+
+
 def test_parameters_are_counted_by_module_and_shared_ones_once():
     counts = measures.count_parameters(core.build("gpt", vocab_size=50, d_model=8, n_heads=2, n_layers=3, max_len=16))
     assert counts["token_embedding"] == 50 * 8 and "head" not in counts

@@ -82,6 +82,20 @@ def test_agreement_is_the_weight_on_the_right_source_token(copying):
         assert float(shown) == pytest.approx(by_hand, abs=2e-3)  # snapshots are float16
 
 
+@pytest.mark.parametrize("side", [2, 3, 4])
+def test_agreement_with_a_pooled_source_is_the_weight_on_the_right_group(side):
+    """Copying six tokens and the end of the source, groups of `side` of which are one key."""
+    model = {"d_model": 16, "n_heads": 2, "n_layers": 1, "downsample": side}
+    run = core.Run(make_recipe("transformer", "copy", model=model, knobs={"max_len": 6}, training={"steps": 1}))
+    batch = run.task.lay_out(run.task.evaluation(8, length=6), "pairs")
+    with core.capture(run.model.eval(), "*cross.weights") as tape, torch.no_grad():
+        run.model(*batch.inputs)
+    weights = tape["decoder.blocks.0.cross.weights"]  # (8, 2, 7, ⌈7 / side⌉)
+    by_hand = torch.stack([weights[:, :, t, t // side] for t in range(7)]).mean((0, 1))
+    shown = head_history(run)["decoder.blocks.0.cross.weights"]["agreement"][0]
+    torch.testing.assert_close(shown, by_hand, atol=2e-3, rtol=0)  # snapshots are float16
+
+
 def test_accuracy_leaves_chance_where_the_curve_does(copying):
     leaves = next(m for m in curve_moments(copying) if "chance" in m.text.en)
     before = [s.accuracy for s in copying.steps[: max(1, leaves.step - 5)]]
@@ -130,3 +144,34 @@ def test_the_gradient_through_time_is_autograds_own():
     torch.nn.functional.cross_entropy(model.head.proj(h), batch.target).backward()
     by_hand = torch.stack([h.grad.norm(dim=-1).mean() for h in kept])
     torch.testing.assert_close(found, by_hand, atol=1e-6, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("family", "task", "model"),
+    [
+        ("lstm", "parity", {"bidirectional": True}), ("gru", "parity", {"n_layers": 2}),
+        ("seq2seq", "copy", {}), ("seq2seq", "copy", {"attention": "luong-dot", "cell": "lstm"}),
+    ],
+)  # fmt: skip
+def test_the_gradient_through_time_is_that_of_the_sequences_that_still_run(family, task, model):
+    """Each row of a padded batch by itself, without its padding."""
+    which = core.task(task, max_len=6)
+    torch.manual_seed(0)
+    options = {**which.model_options(family), "d_hidden": 6, "d_embed": 3, **model}
+    built = core.build(family, **options).double()
+    examples = which.evaluation(8)
+    form = which.form(built)
+    rows = [which.lay_out(examples.pick(torch.tensor([row])), form) for row in range(8)]
+    expected, counted = {}, {}
+    for row in rows:
+        for name, norms in measures.gradient_through_time(built, row).items():
+            padded = torch.nn.functional.pad(norms, (0, 8 - len(norms)))
+            share = row.target.ne(-100).sum()  # a mean over all that is asked, and one row's part in it
+            expected[name] = expected.get(name, 0) + padded * share
+            counted[name] = counted.get(name, 0) + (torch.arange(8) < len(norms))
+    whole = which.lay_out(examples, form)
+    assert len(set(whole.lengths.tolist())) > 1
+    asked = whole.target.ne(-100).sum()
+    for name, norms in measures.gradient_through_time(built, whole).items():
+        by_hand = expected[name] / asked / counted[name].clamp(min=1)
+        torch.testing.assert_close(norms, by_hand[: len(norms)])
