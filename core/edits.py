@@ -21,13 +21,11 @@ def zero_heads(*heads: int) -> Edit:
 
 
 def uniform_heads(*heads: int) -> Edit:
-    """Put on `attn.weights`: these heads look at everything they may see, equally."""
+    """Put on `attn.scores`: these heads look at everything they may see, equally.
 
-    def spread(weights: Tensor) -> Tensor:
-        allowed = (weights > 0).to(weights.dtype)
-        return allowed / allowed.sum(-1, keepdim=True).clamp(min=1)
-
-    return _OnHeads(heads, spread)
+    The weights themselves would not do: a key that may be seen can have a weight of 0, rounded.
+    """
+    return _OnHeads(heads, torch.zeros_like, point="scores")
 
 
 def zero_units(*units: int) -> Edit:
@@ -85,6 +83,10 @@ class _At:
     steps: frozenset[int]
     edit: Edit
 
+    @property
+    def point(self) -> str | None:
+        return getattr(self.edit, "point", None)
+
     def __call__(self, tensor: Tensor) -> Tensor:
         chosen = _chosen(self.steps, tensor.shape[-2], "step", tensor.device)  # time is the last but one, always
         return torch.where(chosen[:, None], self.edit(tensor), tensor)
@@ -100,6 +102,7 @@ class _At:
 class _OnHeads:
     heads: tuple[int, ...]
     change: Callable[[Tensor], Tensor]
+    point: str | None = None  # the only one it belongs on; None: any with heads
 
     def __call__(self, tensor: Tensor) -> Tensor:
         """(batch, head, query, …)"""

@@ -162,6 +162,10 @@ class Editing(Observer):
             self.fired.add(name)
         for pattern in patterns:
             edit = self.edits[pattern]
+            only_on = getattr(edit, "point", None) or point
+            if only_on != point:
+                meant = f"{name.removesuffix(point)}{only_on}"
+                raise TapError(f"The edit of {name!r} can only be one of {meant!r}.")
             at_step = getattr(edit, "at_step", None)
             try:
                 revised = edit(value) if step is None or at_step is None else at_step(value, *step)

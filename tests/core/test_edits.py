@@ -60,7 +60,7 @@ def test_uniform_heads_look_everywhere_equally():
     model = small("gpt", n_heads=4)
     inputs = batch(model)
     name = f"{ATTENTION}.weights"
-    plain, edited = run(model, inputs), run(model, inputs, {name: uniform_heads(1, 2)})
+    plain, edited = run(model, inputs), run(model, inputs, {f"{ATTENTION}.scores": uniform_heads(1, 2)})
     lengths = inputs["lengths"]
     for row, query in torch.cartesian_prod(torch.arange(3), torch.arange(7)).tolist():
         visible = min(query + 1, int(lengths[row]))
@@ -68,6 +68,21 @@ def test_uniform_heads_look_everywhere_equally():
         assert_close(edited[name][row, 1:3, query], expected.expand(2, 7))
     assert edited[name][:, [0, 3]].equal(plain[name][:, [0, 3]])
     assert_close(edited[f"{ATTENTION}.context"], edited[name] @ edited[f"{ATTENTION}.v"], atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("family", "options"),
+    [("gpt", {}), ("bert", {"attention": "local"}), ("bert", {"position": "alibi"}), ("gpt", {"position": "t5"})],
+)
+def test_uniform_heads_also_look_where_the_weight_was_rounded_to_nothing(family, options):
+    model = small(family, **options)
+    with torch.no_grad():
+        model.blocks[0].attn.q_proj.weight.mul_(1e4)  # every query sees one key alone
+    plain = run(model, batch(model))
+    allowed = plain[f"{ATTENTION}.mask"].expand_as(plain[f"{ATTENTION}.weights"])
+    assert (plain[f"{ATTENTION}.weights"][allowed] == 0).any()
+    edited = run(model, batch(model), {f"{ATTENTION}.scores": uniform_heads(0, 1)})[f"{ATTENTION}.weights"]
+    assert_close(edited, allowed / allowed.sum(-1, keepdim=True).clamp(min=1))
 
 
 def test_edited_scores_and_masks_enter_the_softmax():
@@ -160,7 +175,7 @@ def test_edits_of_stepwise_attention():
     name = "decoder.cross.weights"
     plain = run(model, inputs)
     assert not run(model, inputs, {"decoder.cross.context": zero_heads(0)})["decoder.cross.context"].any()
-    even = run(model, inputs, {name: at(2, uniform_heads(0))})[name]
+    even = run(model, inputs, {"decoder.cross.scores": at(2, uniform_heads(0))})[name]
     assert_close(even[1, 0, 2], torch.tensor([1 / 3] * 3 + [0.0] * 4))
     assert even[:, :, :2].equal(plain[name][:, :, :2])
     first = torch.zeros(3, 1, 5, 7)
@@ -201,7 +216,9 @@ REFUSED = [
     ("gpt", {"*.bias": scale(0.0)}, "nothing was edited"),  # learned positions have no bias
     ("lstm", {"*.reset": set_to(0.0)}, "No point is named"),
     ("gpt", {"*.context": zero_heads(2)}, "no head 2: they are numbered 0 to 1"),
-    ("gpt", {"*.weights": uniform_heads(0, -1)}, "no head -1"),
+    ("gpt", {"*.scores": uniform_heads(0, -1)}, "no head -1"),
+    ("gpt", {"*.weights": uniform_heads(0)}, r"only be one of 'blocks\.0\.attn\.scores'"),
+    ("seq2seq", {"*.weights": at(1, uniform_heads(0))}, r"only be one of 'decoder\.cross\.scores'"),
     ("gpt", {"*.context": zero_units(4)}, "no unit 4: they are numbered 0 to 3"),
     ("lstm", {"*.forget": set_units(1.0, 4)}, "no unit 4"),
     ("gpt", {"*.resid_in": at(7, scale(0.0))}, "no step 7: they are numbered 0 to 6"),
