@@ -20,8 +20,9 @@ class Crf(nn.Module):
         self.start = nn.Parameter(torch.empty(n_tags).uniform_(-0.1, 0.1))
         self.end = nn.Parameter(torch.empty(n_tags).uniform_(-0.1, 0.1))
         self.transition = nn.Parameter(torch.empty(n_tags, n_tags).uniform_(-0.1, 0.1))  # (from, to)
-        self.register_buffer("first", None, persistent=False)  # (tag,): −∞ where no path may begin, else 0
-        self.register_buffer("next", None, persistent=False)  # (from, to): −∞ where none may go
+        self.register_buffer("first", torch.zeros(n_tags))  # −∞ where no path may begin, else 0
+        self.register_buffer("next", torch.zeros(n_tags, n_tags))  # (from, to): −∞ where none may go
+        self.register_load_state_dict_pre_hook(_keep_what_may_follow)
 
     def allow(self, may_follow: Callable[[int | None, int], bool]) -> None:
         """Say which tag may follow which, None being the beginning: `decode` then takes no other path.
@@ -30,7 +31,7 @@ class Crf(nn.Module):
         """
         tags = range(len(self.start))
         table = torch.tensor([[may_follow(before, tag) for tag in tags] for before in (None, *tags)])
-        barred = torch.zeros(table.shape).masked_fill(~table, float("-inf")).to(self.transition.device)
+        barred = torch.zeros(table.shape).masked_fill(~table, float("-inf")).to(self.transition)
         self.first, self.next = barred[0], barred[1:]
 
     def log_likelihood(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
@@ -56,8 +57,7 @@ class Crf(nn.Module):
     @torch.no_grad()
     def decode(self, emissions: Tensor, mask: Tensor) -> list[list[int]]:
         """The best path of each sequence among those allowed (Viterbi)."""
-        start = self.start if self.first is None else self.start + self.first
-        transition = self.transition if self.next is None else self.transition + self.next
+        start, transition = self.start + self.first, self.transition + self.next
         best = start + emissions[:, 0]  # (batch, tag): the best path that ends here
         came_from = []  # per step (batch, tag)
         for t in range(1, emissions.shape[1]):
@@ -71,3 +71,9 @@ class Crf(nn.Module):
                 path.append(int(origin[row, path[-1]]))
             paths.append(path[::-1])
         return paths
+
+
+def _keep_what_may_follow(crf: Crf, state: dict[str, Tensor], prefix: str, *_) -> None:
+    """A state that does not tell what may follow, as none did at first, leaves it as it is."""
+    for name in ("first", "next"):
+        state.setdefault(prefix + name, getattr(crf, name))

@@ -69,6 +69,26 @@ def test_even_an_untrained_crf_answers_nothing_impossible(family):
     assert {tag for path in paths for tag in path} == set(range(9))
 
 
+def test_what_may_follow_is_part_of_the_state():
+    run = Run(make_recipe("lstm", "entities", model={"head": "crf"}, training={"steps": 1}))
+    logits, state = 10 * torch.randn(50, 8, 9), run.model.state_dict()
+    copy = core.build(run.model.config)
+    copy.load_state_dict(state)
+    assert copy.head.predict(logits) == run.model.head.predict(logits)
+    copy.load_state_dict(core.build(run.model.config).state_dict())  # of a model that was told nothing
+    assert not copy.head.crf.first.any() and not copy.head.crf.next.any()
+
+
+def test_a_state_that_tells_nothing_of_what_may_follow_leaves_it_alone():
+    run = Run(make_recipe("lstm", "entities", model={"head": "crf"}, training={"steps": 1}))
+    earlier = {name: value for name, value in run.model.state_dict().items() if "first" not in name}
+    del earlier["head.crf.next"]
+    free, barred = core.build(run.model.config), run.model.head.crf.next.clone()
+    for model in (free, run.model):
+        model.load_state_dict(earlier)
+    assert not free.head.crf.next.any() and run.model.head.crf.next.equal(barred) and barred.isneginf().any()
+
+
 def spans_of(numbers: torch.Tensor) -> set[tuple[int, int, int]]:
     return set(zip(*(part.tolist() for part in span_parts(numbers[numbers > 0])), strict=True))
 

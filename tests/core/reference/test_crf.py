@@ -10,7 +10,10 @@ from core.key_maps import KeyMap, lines
 from core.layers.crf import Crf
 from tests.core.reference.equality import assert_equal, assert_equal_gradients, copy_weights, padded_batch, randomise
 
-TORCHCRF = KeyMap(lines(("start_transitions", "start"), ("end_transitions", "end"), ("transitions", "transition")))
+TORCHCRF = KeyMap(
+    lines(("start_transitions", "start"), ("end_transitions", "end"), ("transitions", "transition")),
+    ours_only=("first", "next"),
+)
 
 
 SIZES = [(1, 1, 1), (1, 1, 4), (3, 2, 2), (5, 9, 4), (8, 20, 7)]
