@@ -8,13 +8,40 @@ those at t − 1. ∂ stands for the gradient of the loss.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 
 import torch
 from torch import Tensor
-from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.autograd.function import FunctionCtx
 
 Gradients = tuple[Tensor | None, ...]
+
+
+class Last(torch.autograd.Function):
+    """Gradients that come from `sources`, which are not to be differentiated again."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, gradients: Gradients, *sources: Tensor) -> Gradients:
+        return gradients
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, *_: Tensor) -> Gradients:
+        raise RuntimeError(
+            "The fast kernels of RNN and GRU have no second derivative: build the model with engine='stepwise'."
+        )
+
+
+def first_derivative(backward: Callable[[FunctionCtx, Tensor], Gradients]) -> Callable[..., Gradients]:
+    """As torch's `once_differentiable`, but it says what to do instead, and notices a constant ∂ too."""
+
+    @wraps(backward)
+    def once(ctx: FunctionCtx, grad: Tensor) -> Gradients:
+        with torch.no_grad():
+            found = backward(ctx, grad)
+        return Last.apply(found, grad, *ctx.saved_tensors) if torch.is_grad_enabled() else found
+
+    return once
 
 
 class RnnKernel(torch.autograd.Function):
@@ -35,7 +62,7 @@ class RnnKernel(torch.autograd.Function):
         return hidden
 
     @staticmethod
-    @once_differentiable
+    @first_derivative
     def backward(ctx: FunctionCtx, grad: Tensor) -> Gradients:
         hidden, first, w = ctx.saved_tensors
         slopes = (hidden > 0).to(w.dtype) if ctx.relu else 1 - hidden * hidden
@@ -73,7 +100,7 @@ class GruKernel(torch.autograd.Function):
         return hidden
 
     @staticmethod
-    @once_differentiable
+    @first_derivative
     def backward(ctx: FunctionCtx, grad: Tensor) -> Gradients:
         gates, n, hidden, first, w = ctx.saved_tensors
         r, z, m = gates.chunk(3, dim=1)

@@ -48,7 +48,7 @@ class RecurrentLayer(nn.RNNBase):
         state = state or tuple(x.new_zeros(len(x), self.hidden_size) for _ in range(self.n_states))
         if engine == "stepwise" or wanted(self, *self.points):
             return self.stepwise(x, lengths, state, backward)
-        if self.own_kernel and torch.is_grad_enabled() and x.device.type == "cpu" and x.shape[1] >= MANY_STEPS:
+        if self.own_kernel and x.shape[1] >= MANY_STEPS and kernels_fit(x):
             return self.by_rows(x, lengths, state, backward)
         if lengths is not None and need_state and self.n_states > 1:
             return self.packed(x, lengths, state, backward)
@@ -102,6 +102,11 @@ class RecurrentLayer(nn.RNNBase):
     def step(self, x: Tensor, state: State, see: Steps) -> State:
         """One time step; x (batch, gates · unit) is W_x x_t + b_x already."""
         raise NotImplementedError
+
+
+def kernels_fit(x: Tensor) -> bool:
+    """Our own are for gradients on the CPU, but not for those of torch.func."""
+    return torch.is_grad_enabled() and x.device.type == "cpu" and not torch._C._are_functorch_transforms_active()
 
 
 def turn(x: Tensor, lengths: Tensor | None) -> Tensor:

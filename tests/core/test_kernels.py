@@ -121,11 +121,41 @@ def test_a_graph_that_is_kept_can_be_gone_back_through_twice(cell):
 
 
 @each_cell
-def test_a_second_derivative_is_refused(cell):
+@pytest.mark.parametrize("loss", [torch.sum, torch.norm])
+def test_a_second_derivative_is_refused(cell, loss):
+    """Also where the gradient that comes in is a constant, and what lies behind it would be left out of a sum."""
     layer, x, h = make(cell)
-    (grad,) = torch.autograd.grad(run(layer, x.requires_grad_(), h)[0].square().sum(), x, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        grad.sum().backward()
+    weights = list(layer.parameters())
+    gradients = torch.autograd.grad(loss(run(layer, x, h)[0]), weights, create_graph=True)
+    with pytest.raises(RuntimeError, match="engine='stepwise'"):
+        sum(grad.square().sum() for grad in (*gradients, *weights)).backward()
+
+
+@each_cell
+def test_a_graph_of_gradients_holds_the_same_gradients(cell):
+    layer, x, h = make(cell)
+    loss = run(layer, x, h, LENGTHS)[0].square().sum()
+    plain, graph = (
+        torch.autograd.grad(loss, list(layer.parameters()), retain_graph=True, create_graph=twice)
+        for twice in (False, True)
+    )
+    assert all(grad.equal(other) and not grad.requires_grad for grad, other in zip(plain, graph, strict=True))
+
+
+@pytest.mark.parametrize("family", ["rnn", "gru"])
+def test_torchs_kernel_runs_where_functions_are_transformed(family, calls):
+    model = core.build(family, vocab_size=9, d_hidden=UNIT).double()
+    ids, weights = torch.randint(1, 9, (BATCH, TIME)), dict(model.named_parameters())
+
+    def loss(values: dict[str, Tensor]) -> Tensor:
+        return torch.func.functional_call(model, values, (ids, LENGTHS)).logits.square().sum()
+
+    found = torch.func.grad(loss)({name: weight.detach() for name, weight in weights.items()})
+    assert not calls
+    loss(weights).backward()
+    assert calls
+    for name, weight in weights.items():
+        torch.testing.assert_close(found[name], weight.grad)
 
 
 @each_cell
