@@ -17,10 +17,11 @@ from torch import Tensor, nn
 from core.config import CONFIGS, TransformerConfig
 from core.layers.masks import InputError
 from core.models import takes_two
-from core.options import ConfigError, Options, Text
+from core.options import Options, Text
 from core.tasks import layouts
 from core.tasks.layouts import BOS, EOS, PAD, Batch, Examples
 from core.tasks.measure import blind_guess
+from core.tasks.refusals import LABELLED, check_model, check_sizes, counted, too_few, unmet
 
 HEADS = {
     "label": ("classifier",),
@@ -132,6 +133,7 @@ class Task(Options):
 
     def evaluation(self, n: int = 256, *, length: int | None = None, seed: int = 0) -> Examples:
         """Held-out problems, of one length if asked (also beyond training); always the same for a seed."""
+        n, length = counted("n", n), None if length is None else counted("length", length)
         rng = torch.Generator().manual_seed(0xE7A1 + seed)
         return self.gather(n, rng, held_out=True, low=length, high=length)
 
@@ -146,15 +148,7 @@ class Task(Options):
             chosen = drawn if chosen is None else chosen.join(drawn)
             if len(chosen) == n:
                 return chosen
-        raise ConfigError(
-            "max_len",
-            self.longest,
-            Text(
-                "there are too few different problems to keep some for evaluation.",
-                "不同的题目太少，无法留出评估集。",
-            ),
-            Text("Use longer sequences or more symbols.", "请用更长的序列或更多的符号。"),
-        )
+        raise too_few(self, lengths.get("low") if held_out else None)
 
     # Which models meet it, and how
 
@@ -180,11 +174,11 @@ class Task(Options):
         """The options a model of this family needs for this task, with room for much longer problems."""
         head = head or self.suits(family)
         if head not in self.heads(family):
-            raise self._unmet(head or family)
+            raise unmet(self, family, head)
         if family in TWO_SEQUENCES:
             return {"vocab_size": self.vocab_size, "max_len": self._max_len(family, "pairs")}
         options = {"vocab_size": self.vocab_size, "max_len": self._max_len(family, FORMS[head]), "head": head}
-        if head in ("classifier", "tagger", "crf", "pointer"):
+        if head in LABELLED:
             options["n_labels"] = self.n_labels
         return options
 
@@ -195,20 +189,14 @@ class Task(Options):
         return max(128, STRETCH * self.room(form))
 
     def form(self, model: nn.Module) -> str:
-        """How this model meets the task; a `ConfigError` when it cannot."""
+        """How this model meets the task; a sentence that says why when it cannot."""
+        check_model(model)
         head = getattr(model.config, "head", None)
-        form = "pairs" if takes_two(model) else FORMS[head]
+        form = "pairs" if takes_two(model) else FORMS.get(head)
         if form not in self.forms:
-            raise self._unmet(head or model.config.family)
+            raise unmet(self, model.config.family, head)
+        check_sizes(self, model.config, form)
         return form
-
-    def _unmet(self, value: str) -> ConfigError:
-        return ConfigError(
-            "head",
-            value,
-            Text(f"the task {self.name} does not ask for that.", f"任务 {self.name} 不适合这种输出。"),
-            Text(f"It can be done as: {', '.join(self.forms)}.", f"可用形式：{'、'.join(self.forms)}。"),
-        )
 
     def lay_out(self, examples: Examples, form: str) -> Batch:
         if form == "spans":

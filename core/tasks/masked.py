@@ -9,10 +9,10 @@ from itertools import product
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from core.layers.masks import valid_mask
-from core.options import Text
+from core.options import ConfigError, Text
 from core.tasks.base import SPECIAL, Batch, Examples, problem_hash
 from core.tasks.entities import reports
 from core.tasks.grammar import Grammar, Template
@@ -110,6 +110,29 @@ class MaskedWords(Sentences):
     def _as_reports(self) -> Tensor:
         """(vocabulary,): each word's id in the task entities, 0 where it has none"""
         return torch.tensor([reports().ids.get(token, 0) for token in self.tokens])
+
+    def form(self, model: nn.Module) -> str:
+        """It asks two things at once, of two sentences."""
+        form, config = super().form(model), model.config
+        if not config.judges_sentences:
+            option = "pooler" if config.pooler == "none" else "next_sentence"
+            raise ConfigError(
+                option,
+                getattr(config, option),
+                Text(
+                    f"the task {self.name} also asks whether the second sentence follows, and this model does not say.",
+                    f"任务 {self.name} 还问第二句是否承接，而此模型不作判断。",
+                ),
+                Text("Use pooler='tanh' and next_sentence=None.", "请用 pooler='tanh' 且 next_sentence=None。"),
+            )
+        if config.n_segments == 1:
+            raise ConfigError(
+                "n_segments",
+                1,
+                Text(f"the task {self.name} has two sentences.", f"任务 {self.name} 有两个句子。"),
+                Text("Use 2, or 0 for none.", "请用 2，或 0（不用）。"),
+            )
+        return form
 
     def lay_out(self, examples: Examples, form: str) -> Batch:
         return lay_out_masked(examples, SEP)

@@ -33,13 +33,13 @@ def evaluate(model: nn.Module, task: Task, n: int = 256, *, length: int | None =
     model.eval()
     try:
         right, asked = 0.0, 0
-        for rows in torch.arange(n).split(_at_once(model, examples)):
+        for rows in torch.arange(len(examples)).split(_at_once(model, examples)):
             part = examples.pick(rows)
             more_right, more_asked = _written(model, part, form) if writes else _answered(model, task, part, form)
             right, asked = right + more_right, asked + more_asked
     finally:
         model.train(was_training)
-    return Score(right / max(1, asked), n)
+    return Score(right / max(1, asked), len(examples))
 
 
 def _at_once(model: nn.Module, examples: Examples) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 import core.tape as tapes
+from core.layers.masks import InputError
 from core.training.optimisers import load_parameters
 
 MOST_SNAPSHOTS = 40
@@ -95,6 +97,22 @@ def replay(
     return taken
 
 
-def inputs_and_patterns(arguments: tuple[Tensor | str, ...]) -> tuple[tuple[Tensor, ...], tuple[str, ...]]:
-    inputs = tuple(a for a in arguments if isinstance(a, Tensor))
+def inputs_and_patterns(arguments: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[str, ...]]:
+    """Tensors, or lists of token ids, for the model; texts for the tape; None is an input left out."""
+    inputs = tuple(_as_ids(a) for a in arguments if not isinstance(a, str))
+    if not inputs:
+        raise InputError("There is nothing to replay: give token ids first.", "没有可重放的输入：请先给出词元编号。")
     return inputs, tuple(a for a in arguments if isinstance(a, str))
+
+
+def _as_ids(value: Any) -> Tensor | None:
+    if value is None or isinstance(value, Tensor):
+        return value
+    try:
+        return torch.as_tensor(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        kind = type(value).__name__
+        raise InputError(
+            f"A replay takes tensors or lists of token ids, each row as long as the others, and patterns; not this {kind}.",
+            f"重放接受张量或等长的词元编号列表，以及模式；不接受此 {kind}。",
+        ) from error

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import core
+from core.layers.masks import InputError
 from core.recipes import make_recipe
 from core.run import Run
 from core.training.history import MOST_BYTES, Snapshots, snapshot_steps
@@ -44,6 +45,18 @@ def test_replay_leaves_the_model_alone():
     run.replay(torch.tensor([[2, 3, 2]]), "*")
     assert run.model.training
     assert all(torch.equal(p, before[name]) for name, p in run.model.named_parameters())
+
+
+def test_lists_of_ids_are_replayed_and_anything_else_is_refused():
+    run = Run(make_recipe("gru", "parity", model={"d_hidden": 8}, training={"steps": 3}))
+    [listed], [given] = run.replay([[2, 3, 2]], "logits"), run.replay(torch.tensor([[2, 3, 2]]), "logits")
+    assert torch.equal(listed["logits"], given["logits"])
+    for wrong in ([[2, 3], [2]], {"ids": 1}, [2, 3], [[2.5]], 3):
+        with pytest.raises(InputError) as refused:
+            run.replay(wrong, "logits")
+        assert refused.value.text("zh") != refused.value.text("en")
+    with pytest.raises(InputError, match="nothing to replay"):
+        run.replay("logits")
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7, 300, 100_000])

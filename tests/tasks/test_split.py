@@ -98,6 +98,28 @@ def test_too_few_problems_are_refused():
         task("copy", min_len=1, max_len=1, n_symbols=2).evaluation(4)
 
 
+def test_a_length_without_held_out_problems_is_named():
+    with pytest.raises(ConfigError, match=r"length = 1: .*kept for evaluation.* 12") as refused:
+        task("copy", min_len=4, max_len=12).evaluation(4, length=1)
+    assert "长度" in refused.value.text("zh")
+
+
+@pytest.mark.parametrize(
+    ("n", "length", "named"),
+    [
+        (0, None, "n = 0"),
+        (-1, None, "n = -1"),
+        (True, None, "n = True"),
+        (4, 0, "length = 0"),
+        (4, -3, "length = -3"),
+        (4, 2.5, "length = 2.5"),
+    ],
+)
+def test_how_many_and_how_long_are_whole_numbers(n, length, named):
+    with pytest.raises(ConfigError, match=named):
+        task("copy").evaluation(n, length=length)
+
+
 def test_lengths_the_wrong_way_round_are_refused():
     with pytest.raises(ConfigError, match="min_len"):
         task("copy", min_len=9, max_len=5)

@@ -102,3 +102,56 @@ def test_next_sentences_are_learnt_with_the_words():
     before = model.pooler.weight.detach().clone()
     list(train(model, which, steps=1, batch_size=8))
     assert not model.pooler.weight.equal(before)
+
+
+def built(family: str, which: Task, **options) -> torch.nn.Module:
+    known = {option.name for option in CONFIGS[family].options()}
+    sizes = {name: size for name, size in SIZES.items() if name in known}
+    needed = which.model_options(family) if which.suits(family) else {}
+    return core.build(family, **{**sizes, **needed, **options})
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "options", "named"),
+    [
+        ("copy", "gpt", {"head": "none"}, "head = 'none'.*head='lm'"),
+        ("copy", "bert", {}, "head = 'mlm'.*transformer"),
+        ("parity", "t5", {}, "family = 't5'.*lstm"),
+        ("masked words", "bert", {"pooler": "none"}, "pooler = 'none'.*follows"),
+        ("masked words", "bert", {"next_sentence": False}, "next_sentence = False.*follows"),
+        ("masked words", "bert", {"n_segments": 1}, "n_segments = 1"),
+        ("recall", "lstm", {"n_labels": 2}, "n_labels = 2"),
+        ("entities", "gru", {"head": "crf", "n_labels": 2}, "n_labels = 2"),
+        ("nested names", "bert", {"n_labels": 99}, "n_labels = 99"),
+        ("copy", "t5", {"vocab_size": 18}, "vocab_size = 18.*19"),
+        ("copy", "transformer", {"max_len": 12}, "max_len = 12.*13"),
+        ("copy", "gpt", {"max_len": 24}, "max_len = 24.*25"),
+        ("dates", "seq2seq", {"max_len": 28}, "max_len = 28.*29"),
+    ],
+)
+def test_a_model_that_was_not_made_for_the_task_is_refused_before_the_first_step(name, family, options, named):
+    which = task(name)
+    model = built(family, which, **options)
+    with pytest.raises(core.ConfigError, match=named) as refused:
+        train(model, which)
+    assert refused.value.text("zh") != refused.value.text("en")
+    if family in which.families:
+        with pytest.raises(core.ConfigError):
+            core.Run(core.Recipe(model.config, which, core.Training()))
+
+
+def test_what_just_fits_is_taken():
+    for name, family, options in [
+        ("copy", "transformer", {"max_len": 13}), ("copy", "gpt", {"max_len": 25}), ("recall", "lstm", {"n_labels": 99}),
+        ("dates", "seq2seq", {"max_len": 29}), ("entities", "gru", {"head": "crf", "n_labels": 30}),
+        ("masked words", "bert", {"n_segments": 0}),
+    ]:  # fmt: skip
+        which = task(name)
+        for step in train(built(family, which, **options), which, steps=3, batch_size=32):
+            assert math.isfinite(step.loss)
+
+
+@pytest.mark.parametrize("model", [core.build("gpt", device="meta"), torch.nn.Linear(2, 2)])
+def test_a_model_without_numbers_or_not_of_ours_is_refused(model):
+    with pytest.raises(core.InputError, match=r"meta|core\.build"):
+        task("copy").form(model)
