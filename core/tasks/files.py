@@ -53,14 +53,24 @@ def fail(name: str, line: int | None, en: str, zh: str) -> NoReturn:
     raise DataError(f"{name}, line {line}: {en}", f"{name} 第 {line} 行：{zh}")
 
 
+def file_name(given: Any) -> str:
+    if not isinstance(given, str | os.PathLike):
+        kind = type(given).__name__
+        raise DataError(
+            f"A file is named by a text or a path, not by {kind}.", f"文件名须为文本或路径，而不是 {kind}。"
+        )
+    return os.fsdecode(given)
+
+
 def read(path: str) -> bytes:
     """A file's bytes, if it can be read at all and is not too large."""
     try:
         with Path(path).open("rb") as file:
             check_bytes(path, os.fstat(file.fileno()).st_size)
             return file.read(MAX_BYTES + 1)
-    except OSError as error:
-        fail(path, None, f"the file cannot be read ({error.strerror}).", f"无法读取文件（{error.strerror}）。")
+    except (OSError, ValueError) as error:  # a name with a zero in it is no OSError
+        why = getattr(error, "strerror", None) or error
+        fail(path, None, f"the file cannot be read ({why}).", f"无法读取文件（{why}）。")
 
 
 def check_bytes(name: str, count: int) -> None:
@@ -71,6 +81,14 @@ def check_bytes(name: str, count: int) -> None:
 
 def decode(name: str, data: bytes) -> str:
     """The file's text, with newlines as \\n. UTF-8, or what its first bytes say; nothing is guessed."""
+    if not isinstance(data, bytes | bytearray):
+        kind = type(data).__name__
+        fail(
+            name,
+            None,
+            f"its content must be bytes, not {kind}; use text.encode() for a text, or name only the path.",
+            f"内容须为 bytes，而不是 {kind}；文本请用 text.encode()，或只给出路径。",
+        )
     check_bytes(name, len(data))
     encoding = next((known for mark, known in MARKS.items() if data.startswith(mark)), "utf-8")
     try:
@@ -243,13 +261,18 @@ def check_size(name: str, line: int, size: int) -> None:
         )
 
 
-def check_count(name: str, different: int) -> None:
+def check_count(name: str, different: int, max_vocab: int | None = None) -> None:
+    """How many examples can be told apart; with `max_vocab`, where rarer words all look alike."""
     if different < MIN_EXAMPLES:
+        alike_en, alike_zh = "", ""
+        if max_vocab is not None:
+            alike_en = f" With max_vocab = {max_vocab} the rarer words all look alike; use a greater one."
+            alike_zh = f"max_vocab = {max_vocab} 时，较少见的词都不再区分；请用更大的值。"
         fail(
             name,
             None,
-            f"there are {different} different examples; at least {MIN_EXAMPLES} are needed.",
-            f"只有 {different} 个不同的样本；至少需要 {MIN_EXAMPLES} 个。",
+            f"there are {different} different examples; at least {MIN_EXAMPLES} are needed.{alike_en}",
+            f"只有 {different} 个不同的样本；至少需要 {MIN_EXAMPLES} 个。{alike_zh}",
         )
 
 

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from os import PathLike
 from typing import Any, ClassVar
 
 import torch
@@ -29,6 +30,7 @@ from core.tasks.files import (
     check_size,
     decode,
     fail,
+    file_name,
     numbered,
     read,
     records,
@@ -59,8 +61,10 @@ class Own(Task):
     content: ClassVar[Content]
 
     @classmethod
-    def holding(cls, data: Data, **knobs: Any) -> Own:
+    def holding(cls, name: str, data: Data, **knobs: Any) -> Own:
         task = cls.make(**knobs)
+        folded = bool((data.problems.flat == UNKNOWN).any())  # what differs in rare words only is the same by now
+        check_count(name, len(data.hashes.unique()), task.max_vocab if folded else None)
         object.__setattr__(task, "data", data)
         return task
 
@@ -202,8 +206,9 @@ class OwnTags(Own):
         return text.split()
 
 
-def own(name: str, data: bytes | None = None, /, **knobs: Any) -> Own:
+def own(name: str | PathLike[str], data: bytes | None = None, /, **knobs: Any) -> Own:
     """The task that fits a file, given by its name and its content (or its path alone)."""
+    name = file_name(name)
     text = decode(name, read(name) if data is None else data)
     return from_content(name, Content(name.lower().rpartition(".")[2], text), knobs)
 
@@ -242,8 +247,7 @@ def from_text(name: str, text: str, knobs: dict[str, Any]) -> OwnText:
     tokens, ids = vocabulary(words, wanted.max_vocab)
     count = len(words) // size
     problems = Ragged.of([[ids.get(word, UNKNOWN) for word in words[: count * size]]], [size] * count)
-    check_count(name, len(problems.hashes().unique()))
-    return OwnText.holding(Data(tokens, problems, None, []), **knobs)
+    return OwnText.holding(name, Data(tokens, problems, None, []), **knobs)
 
 
 def from_pairs(name: str, found: list[Record], knobs: dict[str, Any]) -> OwnPairs:
@@ -252,7 +256,7 @@ def from_pairs(name: str, found: list[Record], knobs: dict[str, Any]) -> OwnPair
     targets = [cut(name, r.line, "target", r.second, wanted.unit) for r in found]
     check_count(name, len(set(map(tuple, sources))))
     tokens, ids = vocabulary(chain.from_iterable([*sources, *targets]), wanted.max_vocab)
-    return OwnPairs.holding(Data(tokens, ragged(sources, ids), ragged(targets, ids), []), **knobs)
+    return OwnPairs.holding(name, Data(tokens, ragged(sources, ids), ragged(targets, ids), []), **knobs)
 
 
 def from_labels(name: str, found: list[Record], knobs: dict[str, Any]) -> OwnLabels:
@@ -263,7 +267,7 @@ def from_labels(name: str, found: list[Record], knobs: dict[str, Any]) -> OwnLab
     numbers = numbered(name, labels)
     tokens, ids = vocabulary(chain.from_iterable(texts), wanted.max_vocab)
     answers = torch.tensor([numbers[label] for label in labels])
-    return OwnLabels.holding(Data(tokens, ragged(texts, ids), answers, list(numbers)), **knobs)
+    return OwnLabels.holding(name, Data(tokens, ragged(texts, ids), answers, list(numbers)), **knobs)
 
 
 def from_tags(name: str, found: list[Record], knobs: dict[str, Any]) -> OwnTags:
@@ -279,7 +283,7 @@ def from_tags(name: str, found: list[Record], knobs: dict[str, Any]) -> OwnTags:
     check_count(name, len(set(map(tuple, words))))
     numbers = numbered(name, chain.from_iterable(tags))
     tokens, ids = vocabulary(chain.from_iterable(words), wanted.max_vocab)
-    return OwnTags.holding(Data(tokens, ragged(words, ids), ragged(tags, numbers), list(numbers)), **knobs)
+    return OwnTags.holding(name, Data(tokens, ragged(words, ids), ragged(tags, numbers), list(numbers)), **knobs)
 
 
 def pieces(text: str, unit: str) -> list[str]:

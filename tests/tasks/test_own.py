@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from pathlib import Path
 
 import pytest
 import torch
@@ -72,7 +73,47 @@ def test_units_and_vocabulary():
 def test_from_a_path(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("\ufeff" + PAIRS, "utf-8")
-    assert own(str(path)).name == "own pairs"
+    assert own(str(path)) == own(path) == own(path.name, bytearray(path.read_bytes()))
+    assert own(path).name == "own pairs"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((Path("missing.csv"),), "missing.csv: the file cannot be read"),
+        (("a\0.csv",), "cannot be read"),
+        ((3,), "named by a text or a path, not by int"),
+        ((b"a.csv",), "not by bytes"),
+        (("a.csv", PAIRS), "must be bytes, not str"),
+        (("a.csv", "utf-8"), "must be bytes, not str"),
+        (("a.csv", 3), "must be bytes, not int"),
+    ],
+)
+def test_a_file_that_is_named_or_given_otherwise_is_refused(arguments, says):
+    with pytest.raises(DataError) as caught:
+        own(*arguments)
+    assert says in caught.value.text("en") and caught.value.text("zh") != caught.value.text("en")
+
+
+COMMON = " ".join(f"often{i}" for i in range(16))
+UNALIKE = [f"{COMMON} {COMMON}", *(f"{chr(97 + i)}{chr(97 + j)}" for i in range(8) for j in range(26))]  # rare words
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "source,target\n" + "".join(f"{words},{COMMON}\n" for words in UNALIKE)),
+        ("b.csv", "text,label\n" + "".join(f"{words},{i % 2}\n" for i, words in enumerate(UNALIKE))),
+        ("c.csv", "tokens,tags\n" + "".join(f"{words},{' '.join('AB'[i % 2] for _ in words.split())}\n" for i, words in enumerate(UNALIKE))),
+        ("d.txt", " ".join(UNALIKE)),
+    ],
+)  # fmt: skip
+def test_examples_that_differ_in_rare_words_only_are_the_same(name, content):
+    more = {"unit": "word", "context": 8} if name == "d.txt" else {}
+    assert own(name, content.encode(), **more).evaluation(4)
+    with pytest.raises(DataError, match=r"different examples.*max_vocab = 16") as caught:
+        own(name, content.encode(), max_vocab=16, **more)
+    assert "max_vocab = 16" in caught.value.text("zh")
 
 
 def rows(n: int, label: str = "x") -> bytes:
