@@ -11,36 +11,39 @@ import math
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
-import torch
 
 from core.forks import Forked
 from core.jobs.job import Job
 from core.jobs.pool import Jobs
 from core.jobs.problems import HAS_WORKERS, STOPPED, diverged
 from core.models import configure
-from core.options import ConfigError, Text
-from core.recipes import Recipe, recipe
+from core.options import ConfigError, Text, plain
+from core.recipes import RECIPES, Recipe, recipe
 from core.run import Run, key_of
+from core.seeding import whole_seed
 from core.store import Store, StoreError
 from core.tasks import TASKS
-from core.training.loop import Diverged
+from core.training.loop import Diverged, one_thread
 from core.training.options import Training
 
 RESULTS = ("steps", "loss", "accuracy", "parameters", "cpu_seconds", "problem")
+HOW_NAMED = Text(
+    "A recipe is named family/task or family/task/variant.", "配方的名称为 family/task 或 family/task/variant。"
+)
 AHEAD = 4  # runs per worker that are under way at a time
 Wanted = Recipe | str
 
 
 def sweep(
     recipes: Wanted | Iterable[Wanted] | Mapping[str, Recipe],
-    options: Mapping[str, Iterable[Any]] | None = None,
+    options: Mapping[str, Any] | None = None,
     seeds: int | Iterable[int] = 1,
     *,
     jobs: Jobs | None = None,
@@ -50,7 +53,8 @@ def sweep(
     """`sweep("lstm/parity", {"d_hidden": [16, 32], "lr": [1e-2, 1e-3]}, seeds=3)`: one row per run.
 
     recipes  one or several, by name ("family/task" or "family/task/variant") or as they are; a dict names them
-    options  of the model, the task or the training; "task.max_len" where more than one of them has it
+    options  of the model, the task or the training, each with its values or its only one; "task.max_len" where more
+             than one of them has it
     seeds    which, or how many
     jobs     trains them in its workers; without, they are trained here, one after the other
     store    where results are kept when there are no jobs, which have a store of their own
@@ -64,10 +68,9 @@ def sweep(
     if jobs and ray is not None:
         raise ConfigError("ray", ray, *HAS_WORKERS)
     store = jobs.store if jobs else store
-    seeds = range(seeds) if isinstance(seeds, int) else list(seeds)
-    grid = {name: list(values) for name, values in (options or {}).items()}
+    grid = _grid({} if options is None else options)
     rows, runs = [], []
-    for (title, base), values, seed in product(_named(recipes), product(*grid.values()), seeds):
+    for (title, base), values, seed in product(_named(recipes), product(*grid.values()), _seeds(seeds)):
         changes = dict(zip(grid, values, strict=True))
         shown = {f"option {name}" if name in RESULTS else name: value for name, value in changes.items()}
         rows.append({"recipe": title, **shown, "seed": seed})
@@ -128,17 +131,58 @@ def _locate(base: Recipe, name: str, value: Any) -> tuple[str, str]:
 
 def _named(recipes: Any) -> list[tuple[str, Recipe]]:
     if isinstance(recipes, Mapping):
-        return list(recipes.items())
+        return [(str(title), found) for title, each in recipes.items() for _, found in _named([each])]
     if isinstance(recipes, str):
-        return [(recipes, recipe(*_parts(recipes)))]
+        return [(recipes, _by_name(recipes))]
     if isinstance(recipes, Recipe):
         return [(f"{recipes.family}/{recipes.task.name}", recipes)]
+    if not isinstance(recipes, Iterable):
+        raise ConfigError("recipes", recipes, Text("that is not a recipe.", "这不是配方。"), HOW_NAMED)
     return [named for each in recipes for named in _named(each)]
 
 
-def _parts(name: str) -> list[str]:
+def _by_name(name: str) -> Recipe:
     parts = name.split("/")
-    return parts if len(parts) in (2, 3) else [name, ""]
+    if len(parts) in (2, 3):
+        return recipe(*parts)
+    close = difflib.get_close_matches(name, ["/".join(pair) for pair in RECIPES], n=1)
+    meant_en, meant_zh = (f" Did you mean {close[0]}?", f"您是指 {close[0]} 吗？") if close else ("", "")
+    raise ConfigError(
+        "recipes",
+        name,
+        Text("that is not the name of a recipe.", "这不是配方的名称。"),
+        Text(HOW_NAMED.en + meant_en, HOW_NAMED.zh + meant_zh),
+    )
+
+
+def _grid(options: Any) -> dict[str, list[Any]]:
+    """Each option's values; a text, a number or a mapping is one value."""
+    if not isinstance(options, Mapping):
+        raise ConfigError(
+            "options",
+            options,
+            Text("it must name each option with its values.", "须给出每个选项及其取值。"),
+            Text('Use for example {"lr": [1e-2, 1e-3]}.', '例如 {"lr": [1e-2, 1e-3]}。'),
+        )
+    several = {
+        name: isinstance(given, Iterable) and not isinstance(given, str | Mapping) for name, given in options.items()
+    }
+    return {name: list(map(plain, given)) if several[name] else [plain(given)] for name, given in options.items()}
+
+
+def _seeds(seeds: Any) -> list[int]:
+    """Those listed, or so many from 0 on."""
+    if isinstance(seeds, Iterable) and not isinstance(seeds, str):
+        return list(map(whole_seed, seeds))
+    count = plain(seeds)
+    if type(count) is not int or count < 1:
+        raise ConfigError(
+            "seeds",
+            seeds,
+            Text("it says how many seeds there are, or lists them.", "须为种子的个数，或列出各个种子。"),
+            Text("Use for example 3, or [0, 5].", "例如 3，或 [0, 5]。"),
+        )
+    return list(range(count))
 
 
 # Two ways to the same results
@@ -171,7 +215,7 @@ def _outcome(job: Job, store: Store) -> dict[str, Any]:
         run = store.load(job.key)
     except StoreError:  # it never came so far
         run = Run(job.recipe, job.seed)
-    with _one_thread():
+    with one_thread():
         result = _result(run, problem, job.cpu_seconds or math.nan)
     if job.status == "done" or job.diverged:
         _keep(store, job.key, result)
@@ -183,7 +227,7 @@ def _here(which: Recipe, seed: int, store: Store | None) -> dict[str, Any]:
     kept = _kept(store, key) if store else None
     if kept:
         return kept
-    with _one_thread():
+    with one_thread():
         run, problem, began = _stored(which, seed, store), None, time.process_time()
         done_before = run.trainer.index
         try:
@@ -198,17 +242,6 @@ def _here(which: Recipe, seed: int, store: Store | None) -> dict[str, Any]:
             store.save(run)
         _keep(store, key, result)
     return result
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """As in a worker: sums over more threads would be rounded differently."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _stored(which: Recipe, seed: int, store: Store | None) -> Run:

@@ -1,5 +1,6 @@
 """A table of runs is the same whoever trained them, and is not trained twice."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -59,4 +60,35 @@ def test_several_recipes_and_options_of_the_task():
 def test_a_bad_grid_is_refused_before_anything_is_trained(options):
     with pytest.raises(core.ConfigError) as refusal:
         core.sweep(small(1_000_000), options)
+    assert refusal.value.text("zh") != refusal.value.text("en")
+
+
+def test_one_value_is_a_list_of_one():
+    options = {"lr": 0.1, "engine": "stepwise", "batch_size": np.int64(4), "dropout": np.float64(0.5)}
+    frame = core.sweep(small(1), options, seeds=np.int64(1))
+    listed = core.sweep(small(1), {name: [value] for name, value in options.items()}, seeds=np.array([0]))
+    assert len(frame) == 1 and frame.engine[0] == "stepwise"
+    pd.testing.assert_frame_equal(frame.drop(columns="cpu_seconds"), listed.drop(columns="cpu_seconds"))
+    points = {"schedule": "piecewise", "points": {1: 1.0}, "steps": 1}
+    assert core.sweep({"named": "rnn/parity"}, points).points.tolist() == [{1: 1.0}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("gpt-induction",), "gpt/induction"),
+        (("gpt/induction/default/more",), "family/task"),
+        ((3,), "recipes = 3"),
+        (({"a": 3},), "recipes = 3"),
+        (("rnn/parity", ["lr"]), "options"),
+        (("rnn/parity", None, 0), "seeds = 0"),
+        (("rnn/parity", None, True), "seeds = True"),
+        (("rnn/parity", None, "01"), "seeds = '01'"),
+        (("rnn/parity", None, [0, True]), "seed = True"),
+        (("rnn/parity", None, [0.5]), "seed = 0.5"),
+    ],
+)
+def test_what_no_sweep_can_be_made_of_is_refused_in_plain_words(arguments, named):
+    with pytest.raises(core.ConfigError, match=named) as refusal:
+        core.sweep(*arguments)
     assert refusal.value.text("zh") != refusal.value.text("en")
