@@ -98,6 +98,12 @@ PAGE = """<!doctype html>
     drawing();
     tell({{ drawn: true, height: document.body.scrollHeight + 16 }});
   }});
+  addEventListener("keydown", (event) => {{
+    if (event.target.closest("select") || event.ctrlKey || event.metaKey) return;
+    if (!["ArrowLeft", "ArrowRight", "Home", "End", " ", "Escape"].includes(event.key)) return;
+    event.preventDefault();
+    tell({{ key: event.key }});
+  }});
   tell({{ ready: true }});
 </script>
 </html>

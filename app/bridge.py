@@ -113,16 +113,20 @@ def find(
     layer = here.points.index(point)
     last = other.snapshots[-1].step
     alike = likeness(here.one(layer, head), there.profile)  # (layer, head)
-    order = alike.flatten().topk(min(BEST, alike.numel())).indices
-    best = [divmod(int(i), alike.shape[1]) for i in order]
+    itself = (layer, head) if other is run and step == last else None  # nobody is more like it
+    order = alike.flatten().argsort(descending=True).tolist()
+    others = [place for i in order if (place := divmod(i, alike.shape[1])) != itself]
+    if not others:
+        raise InputError("This model has no other head.", "此模型没有别的注意力头。")
+    best = others[:BEST]
     header = {
         "of": _told(here, layer, head) | {"tokens": problem.source, "left_out": here.left_out},
         "best": [_told(there, *place) | {"likeness": float(alike[place])} for place in best],
         "tokens": there.problem.source,
         "left_out": there.left_out,
         "step": last,
-        "heads": alike.numel(),
-        "median": float(alike.median()),
+        "heads": len(others),
+        "median": float(torch.stack([alike[place] for place in others]).median()),
         "alike": ALIKE,
         "measures": [name for name in COUNTS if name in here.profile and name in there.profile],
     }

@@ -27,7 +27,7 @@ from core.pretrained_run import PretrainedRun, Signs, check_vocabulary
 
 PROBED = 16_000_000  # bytes that are read to learn how fast that goes
 SLOWEST = 1e6  # bytes a second
-ROOT = Text("the checkpoint folder", "检查点文件夹")
+ROOT = Text("the checkpoint folder", "预训练模型文件夹")
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ class Shelf:
             if any(one.fetches and not one.ended.is_set() for other, one in self.reading.items() if other != key):
                 raise InputError(
                     "Another checkpoint is being downloaded; one at a time.",
-                    "正在下载另一个检查点；一次只能下载一个。",
+                    "正在下载另一个预训练模型；一次只能下载一个。",
                 )
             self._send_for(key, work, fetches=True)
 
@@ -108,7 +108,7 @@ class Shelf:
             need, have = (f"{amount / GIGABYTE:.2f}" for amount in (size, self.budget))
             raise InputError(
                 f"It needs {need} GB of memory; {have} GB are set aside for checkpoints (--checkpoint-memory).",
-                f"需要 {need} GB 内存；为检查点留出的是 {have} GB（--checkpoint-memory）。",
+                f"需要 {need} GB 内存；为预训练模型留出的是 {have} GB（--checkpoint-memory）。",
             )
 
     def _put(self, key: str, reading: Reading, read: Read) -> None:
@@ -153,7 +153,7 @@ class Shelf:
             if not reading.ended.wait(PATIENCE):
                 raise Wait(
                     f"The checkpoint is still being loaded: {reading.done:.0%} so far.",
-                    f"检查点仍在加载：已完成 {reading.done:.0%}。",
+                    f"预训练模型仍在加载：已完成 {reading.done:.0%}。",
                 )
             if reading.problem is not None:
                 raise reading.problem

@@ -45,7 +45,7 @@ def place_of(name: str) -> Place:
     found = places(settings.root).get(name)
     if found is None:
         raise InputError(
-            f"There is no checkpoint called {name[:80]!r} here.", f"这里没有名为 {name[:80]!r} 的检查点。"
+            f"There is no checkpoint called {name[:80]!r} here.", f"这里没有名为 {name[:80]!r} 的预训练模型。"
         )
     return found
 
@@ -66,7 +66,7 @@ def cost(place: Place) -> Cost:
 
 def _looked_up(place: Place) -> Cost:
     if not looking_up.acquire(timeout=1):
-        raise Wait("Another checkpoint is being looked up on the hub.", "正在模型库中查找另一个检查点。")
+        raise Wait("Another checkpoint is being looked up on the hub.", "正在模型库中查找另一个预训练模型。")
     try:
         return cost_ahead(place)
     finally:

@@ -39,7 +39,7 @@ class Folder:
         if self.root is not None and not real.is_relative_to(self.root):
             raise PretrainedError(
                 f"{path.name} lies outside of {self.root}, where checkpoints may be read from.",
-                f"{path.name} 位于可读取检查点的 {self.root} 之外。",
+                f"{path.name} 位于可读取预训练模型的 {self.root} 之外。",
             )
         return real
 
@@ -51,7 +51,7 @@ class Folder:
         if Path(name).name != name or "\\" in name or "\0" in name:
             raise PretrainedError(
                 f"{name!r} is no plain file name: a checkpoint's files lie in its own folder.",
-                f"{name!r} 不是普通文件名：检查点的文件须在其自身文件夹内。",
+                f"{name!r} 不是普通文件名：预训练模型的文件须在其自身文件夹内。",
             )
         real = self._resolved(self.path / name)
         if not real.is_file():

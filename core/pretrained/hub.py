@@ -224,7 +224,7 @@ def _plain_words(repo: str) -> Iterator[None]:
     except errors.RepositoryNotFoundError as error:
         raise PretrainedError(
             f"There is no folder {repo}, and no public checkpoint of that name on the hub.",
-            f"没有文件夹 {repo}，hub 上也没有该名称的公开检查点。",
+            f"没有文件夹 {repo}，模型库中也没有该名称的公开预训练模型。",
         ) from error
     except (errors.HTTPError, errors.EntryNotFoundError, errors.SafetensorsParsingError, OSError) as error:
         why = " ".join(str(error).split())[:160]

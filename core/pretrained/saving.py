@@ -124,7 +124,7 @@ def _effects(config: Config) -> dict[str, Any]:
 def _untold(family: Family, name: str, value: Any) -> PretrainedError:
     return PretrainedError(
         f"{name} = {value!r} has no place in a {family.model_type} checkpoint of Hugging Face.",
-        f"Hugging Face 的 {family.model_type} 检查点无法表示 {name} = {value!r}。",
+        f"Hugging Face 的 {family.model_type} 预训练模型无法表示 {name} = {value!r}。",
     )
 
 

@@ -4,9 +4,9 @@ import { arcsSvg } from "./arc_files.js";
 import * as colour from "./colour.js";
 import { make } from "./dom.js";
 import { resize } from "./heatmap.js";
-import { FONT, labelOf } from "./token_labels.js";
+import { fitted, fontOf, LABEL, labelOf } from "./token_labels.js";
 
-const ROW = 22, NAMES = 104, TOP = 4, BEND = 0.45; // px: per token, for the names on a side; share of the width
+const LEAST_ROW = 22, MOST_ROW = 46, NAMES = 104, TOP = 4, BEND = 0.45; // px: per token, for the names on a side in the usual type; share of the width
 const NEAR = 5; // px from an arc that still point at it
 export const FAINT = 0.02; // weights below this are not drawn
 export const MOST_TOKENS = 128;
@@ -52,7 +52,7 @@ export class Arcs {
     if (this.data) this.draw();
   }
 
-  y = (index) => (index + 0.5) * ROW + TOP;
+  y = (index) => (index + 0.5) * this.place.row + TOP;
 
   // which arcs stand out: those of the token under the pointer, the arc itself, or those of the chosen row
   lit({ row, column }) {
@@ -63,14 +63,16 @@ export class Arcs {
 
   style(arc) {
     const lit = this.lit(arc), dimmed = !lit && (this.hot || this.selected);
-    return { lit, width: 0.5 + 5 * arc.weight, opacity: dimmed ? 0.06 : 0.15 + 0.7 * arc.weight };
+    return { lit, width: 0.5 + 5 * arc.weight, opacity: dimmed ? 0.12 + 0.25 * arc.weight : 0.2 + 0.7 * arc.weight };
   }
 
   draw() {
     const { rows, columns, marks } = this.data, width = this.box.clientWidth, ratio = window.devicePixelRatio || 1;
     if (!width) return;
-    const height = Math.max(rows.length, columns.length) * ROW + 14, left = NAMES, right = width - NAMES;
-    this.place = { left, right, bend: (right - left) * BEND, width, height };
+    const count = Math.max(rows.length, columns.length), row = Math.max(LEAST_ROW, Math.min(MOST_ROW, (window.innerHeight - 420) / count));
+    const size = Math.min(fitted(row, []).size, Math.max(LABEL, width / 40)), names = (NAMES * size) / LABEL; // a phone has no room for larger ones
+    const height = count * row + 14, left = names, right = width - names;
+    this.place = { left, right, bend: (right - left) * BEND, width, height, row, size };
     resize(this.canvas, width, height, ratio);
     const context = this.canvas.getContext("2d"), [ink, accent, amber] = ["--iv-ink", "--iv-accent", "--iv-amber"].map(colour.token);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -108,7 +110,7 @@ export class Arcs {
 
   paintNames(context, ink, accent) {
     const { rows, columns } = this.data, { left, right } = this.place;
-    context.font = FONT;
+    context.font = fontOf(this.place.size);
     context.direction = "ltr";
     context.textBaseline = "middle";
     const names = (tokens, side, x, align) => {
@@ -131,7 +133,7 @@ export class Arcs {
   at(event) {
     if (!this.place) return null;
     const box = this.canvas.getBoundingClientRect(), [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const { left, right } = this.place, index = Math.floor((y - TOP) / ROW), { rows, columns } = this.data;
+    const { left, right } = this.place, index = Math.floor((y - TOP) / this.place.row), { rows, columns } = this.data;
     if (x < left) return index >= 0 && index < rows.length ? { row: index } : null;
     if (x > right) return index >= 0 && index < columns.length ? { column: index } : null;
     const share = this.shareAt((x - left) / (right - left));

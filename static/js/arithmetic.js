@@ -8,6 +8,7 @@ import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { Latest } from "./latest.js";
 import { brief, fixed, neat } from "./numbers.js";
+import { sentences } from "./sentences.js";
 import { shown, state } from "./store.js";
 import { isolated, quoted } from "./token_labels.js";
 import { say, sayInto } from "./words.js";
@@ -119,7 +120,7 @@ export class Arithmetic {
     this.bars.append(number(SCALE, HEIGHT - 2, "0", "start"), number(width, HEIGHT - 2, String(terms.length - 1), "end"));
     const { few, unit } = halfOf(terms);
     const said = say(`terms_caption.${kind}`, { few, width: terms.length, unit, term: neat(terms[unit]) });
-    this.figure.say(this.answer.rotated ? `${said} ${say("rotated")}` : said);
+    this.figure.say(sentences(said, this.answer.rotated ? say("rotated") : null));
     this.bars.setAttribute("aria-label", `${say(`terms.${kind}`)}: ${this.figure.caption.textContent}`);
   }
 

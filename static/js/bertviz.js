@@ -103,6 +103,7 @@ export class BertViz {
 
   hear(data) {
     if (data.ready) this.ready();
+    if (data.key) document.body.dispatchEvent(new KeyboardEvent("keydown", { key: String(data.key), bubbles: true })); // a frame keeps its keys
     if (data.height) this.frame.style.height = `${Math.ceil(data.height)}px`;
     if (data.svg) this.gotSvg?.(data.svg);
     if (data.drawn) {

@@ -6,6 +6,7 @@ import { chips, make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { fresh, layer, layerName, pictured, question, stepKeys, time, tokens } from "./gates_data.js";
 import { typeSize } from "./lines.js";
+import { timesTen } from "./numbers.js";
 import { plot, plotKeep } from "./plot.js";
 import { sentences } from "./sentences.js";
 import { set, shown, state } from "./store.js";
@@ -172,12 +173,12 @@ function lineName(key) {
   return bias === undefined ? say(`family.${family}`) : say("gates.biased", { family: say(`family.${family}`), bias });
 }
 
-// 0.0145, 3.75 · 10⁻⁸: three digits of a number given as its logarithm
+// 0.0145, 3.75 × 10⁻⁸: three digits of a number given as its logarithm
 export function ratio(log) {
   if (log >= -3 && log < 2.999) return (10 ** log).toPrecision(3);
   const power = Math.floor(log), digits = (10 ** (log - power)).toFixed(2); // 9.999 would be 10.00
   const [shown, exponent] = digits === "10.00" ? ["1.00", power + 1] : [digits, power];
-  return `${shown}\u00a0·\u00a010${[...String(exponent)].map((digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)]).join("")}`;
+  return timesTen(shown, exponent).replaceAll(" ", "\u00a0");
 }
 
 const escaped = (token) => token.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

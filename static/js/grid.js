@@ -6,7 +6,7 @@ import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { gridSvg } from "./grid_files.js";
 import { resize } from "./heatmap.js";
-import { roleFont, roleLabel, roleOf } from "./roles.js";
+import { roleFont, roleLabels, roleOf } from "./roles.js";
 import { sentences } from "./sentences.js";
 import { set, shown, state } from "./store.js";
 import { say } from "./words.js";
@@ -106,10 +106,21 @@ export class Grid {
     for (let head = 0; head < count; head++) context.fillText(spelled ? say("head_n", { n: head }) : String(head), LEFT + head * pitchX + side / 2, 14);
     for (let layer = 0; layer < layers; layer++) context.fillText(String(layer), 9, TOP + layer * pitchY + side / 2 + 4);
     if (!named) return;
+    const label = this.labels(context);
     this.each((layer, head, role) => {
       context.fillStyle = role.clear ? accent : mute;
       context.font = roleFont(role);
-      context.fillText(roleLabel(role, fits), LEFT + head * pitchX + side / 2, TOP + layer * pitchY + side + 15);
+      context.fillText(label(role), LEFT + head * pitchX + side / 2, TOP + layer * pitchY + side + 15);
+    });
+  }
+
+  // how the roles are named, in type measured by a canvas
+  labels(context) {
+    const roles = [], room = this.place.side + this.place.gap - 4;
+    this.each((layer, head, role) => roles.push(role));
+    return roleLabels(roles, (text, role) => {
+      context.font = roleFont(role);
+      return context.measureText(text).width <= room;
     });
   }
 

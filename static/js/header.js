@@ -2,7 +2,7 @@
 // that something is on its way.
 
 import { make } from "./dom.js";
-import { keepForReload } from "./session.js";
+import { startOver } from "./session.js";
 import { on, shown } from "./store.js";
 import { say, switchLanguage } from "./words.js";
 
@@ -14,9 +14,9 @@ export function mountHeader(parent) {
   sign = make("div", { class: "busy", role: "status" });
   parent.append(
     skip(say("skip_to_pictures"), "#tabs [role=tab].selected"), skip(say("skip_to_timeline"), ".timeline"),
-    make("a", { class: "logo", href: "./" }, "Inner", make("i", {}, "View")),
+    make("a", { class: "logo", href: "./", onclick: startOver }, "Inner", make("i", {}, "View")),
     make("div", { class: "tools" },
-      make("button", { type: "button", onclick: () => { keepForReload(); switchLanguage(); }, "aria-label": say("switch_language") }, "EN / 中文"),
+      make("button", { type: "button", onclick: switchLanguage, "aria-label": say("switch_language") }, "EN / 中文"),
       make("button", { type: "button", onclick: switchGround, "aria-label": say("switch_ground") }, "◐")),
     sign,
   );

@@ -5,7 +5,7 @@ import { make } from "./dom.js";
 import { csvOf, svgOf } from "./matrix_files.js";
 import { paintOverlays } from "./overlays.js";
 import { pngOf } from "./svg_files.js";
-import { fitted, fontOf, LABEL, labelOf } from "./token_labels.js";
+import { fitted, fontOf, labelOf, widthOf } from "./token_labels.js";
 
 const DENSE = 40; // tokens on a side from which zooming is offered
 const CLOSEST = 6; // tokens on a side that remain in view at the closest
@@ -61,16 +61,7 @@ export class Heatmap {
     if (this.painted !== colour.scale(kind)) this.paintCells();
     const context = this.canvas.getContext("2d"), ratio = window.devicePixelRatio || 1, width = this.box.clientWidth;
     if (!width) return;
-    const widest = (tokens, from, count) => Math.max(...tokens.slice(from, from + count).map((token) => labelOf(token).width));
-    const left = Math.ceil(widest(rows, view.row, view.rows)) + 8;
-    const room = (width - left - 1) / view.columns, across = widest(columns, view.column, view.columns) + 4 <= room;
-    const top = across ? LABEL + 8 : Math.ceil(widest(columns, view.column, view.columns)) + 10;
-    const tallest = this.options.height ?? Math.max(240, window.innerHeight - 420);
-    const cellHeight = this.options.square
-      ? Math.min(room, Math.max(tallest / view.rows, this.options.zoom ? 0 : 3))
-      : Math.max(3, Math.min(26, tallest / view.rows));
-    const cellWidth = this.options.square ? cellHeight : room;
-    this.place = { left, top, cellWidth, cellHeight, across };
+    const { left, top, cellWidth, cellHeight } = (this.place = this.arrange(rows, columns, width));
     const height = top + cellHeight * view.rows + 1;
     resize(this.canvas, width, height, ratio);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -78,7 +69,7 @@ export class Heatmap {
     const { pooled } = this.data, [inX, inY] = [cellWidth * view.columns, cellHeight * view.rows];
     context.imageSmoothingEnabled = cellHeight * ratio * pooled < 1;
     context.drawImage(this.small, view.column / pooled, view.row / pooled, view.columns / pooled, view.rows / pooled, left, top, inX, inY);
-    this.paintLabels(context, across);
+    this.paintLabels(context);
     context.save();
     context.beginPath();
     context.rect(left - 2, top - 2, inX + 4, inY + 4);
@@ -88,6 +79,26 @@ export class Heatmap {
     context.restore();
     context.strokeStyle = colour.token("--iv-line");
     context.strokeRect(left + 0.5, top + 0.5, inX - 1, inY - 1);
+  }
+
+  // Names need room, and how large they are depends on the room they leave: settled after a few rounds.
+  arrange(rows, columns, width) {
+    const view = this.window, tallest = this.options.height ?? Math.max(240, window.innerHeight - 420);
+    const [down, along] = [rows.slice(view.row, view.row + view.rows), columns.slice(view.column, view.column + view.columns)];
+    let cellWidth = width / view.columns, cellHeight = cellWidth, place;
+    for (let round = 0; round < 3; round++) {
+      const names = { rows: fitted(cellHeight, down), columns: fitted(cellWidth, along) }, { size, every } = names.columns, room = cellWidth * every - 4;
+      const lies = (token) => widthOf(token, size) <= room; // the others stand upright
+      const tops = along.filter((_, i) => i % every === 0).map((token) => (lies(token) ? size + 8 : Math.ceil(widthOf(token, size)) + 10));
+      const left = Math.ceil(Math.max(...down.map((token) => widthOf(token, names.rows.size)))) + 8, top = Math.max(...tops);
+      const widest = (width - left - 1) / view.columns;
+      cellHeight = this.options.square
+        ? Math.min(widest, Math.max(tallest / view.rows, this.options.zoom ? 0 : 3))
+        : Math.max(3, Math.min(26, tallest / view.rows));
+      cellWidth = this.options.square ? cellHeight : widest;
+      place = { left, top, cellWidth, cellHeight, names, lies };
+    }
+    return place;
   }
 
   x = (column) => this.place.left + (column - this.window.column) * this.place.cellWidth;
@@ -108,15 +119,14 @@ export class Heatmap {
     context.putImageData(image, 0, 0);
   }
 
-  paintLabels(context, across) {
-    const { rows, columns } = this.data, { left, top, cellWidth, cellHeight } = this.place, view = this.window;
+  paintLabels(context) {
+    const { rows, columns } = this.data, { left, top, names: types, lies } = this.place, view = this.window;
     const [ink, mute, accent] = ["--iv-ink", "--iv-mute", "--iv-accent"].map(colour.token);
     context.direction = "ltr";
     context.textBaseline = "middle";
     const [hotRow, hotColumn] = this.cell ?? this.selected ?? [null, null];
     // every so many tokens have room for their name; a hot one always has, its neighbours give way
-    const names = (tokens, from, count, room, hot, paint) => {
-      const { size, every } = fitted(room);
+    const names = (tokens, from, count, { size, every }, hot, paint) => {
       context.font = fontOf(size);
       for (let i = from; i < from + count; i++) {
         const close = hot !== null && i !== hot && Math.abs(i - hot) < every;
@@ -126,13 +136,14 @@ export class Heatmap {
       }
     };
     context.textAlign = "right";
-    names(rows, view.row, view.rows, cellHeight, hotRow, (text, i) => context.fillText(text, left - 5, this.y(i + 0.5)));
-    names(columns, view.column, view.columns, cellWidth, hotColumn, (text, i) => {
+    names(rows, view.row, view.rows, types.rows, hotRow, (text, i) => context.fillText(text, left - 5, this.y(i + 0.5)));
+    names(columns, view.column, view.columns, types.columns, hotColumn, (text, i) => {
+      const flat = lies(columns[i]);
       context.save();
       context.translate(this.x(i + 0.5), top - 5);
-      if (!across) context.rotate(-Math.PI / 2);
-      context.textAlign = across ? "center" : "left";
-      context.fillText(text, 0, across ? -LABEL / 2 + 1 : 0);
+      if (!flat) context.rotate(-Math.PI / 2);
+      context.textAlign = flat ? "center" : "left";
+      context.fillText(text, 0, flat ? -types.columns.size / 2 + 1 : 0);
       context.restore();
     });
   }

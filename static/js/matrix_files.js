@@ -3,7 +3,7 @@
 import * as colour from "./colour.js";
 import { make } from "./dom.js";
 import { overlayShapes } from "./overlays.js";
-import { fitted, LABEL, labelOf } from "./token_labels.js";
+import { LABEL, labelOf } from "./token_labels.js";
 
 const MOST_RECTS = 20000; // cells of an SVG that are shapes; more of them are one picture
 const AXIS = 20, BAR_ROOM = 34; // px for what an axis is, and for the bar of colours
@@ -17,18 +17,18 @@ export function csvOf(heatmap) {
 
 // What is in view, with its tokens, what rows and columns are, and a bar that tells what the colours stand for.
 export function svgOf(heatmap) {
-  const { left, top, cellWidth, cellHeight, across: flat } = heatmap.place, { rows, columns } = heatmap.data, view = heatmap.window;
+  const { left, top, cellWidth, cellHeight, names, lies } = heatmap.place, { rows, columns } = heatmap.data, view = heatmap.window;
   const [inX, inY] = [cellWidth * view.columns, cellHeight * view.rows], axes = heatmap.options.axes?.();
   const [edge, head] = axes ? [AXIS, AXIS] : [0, 0], width = edge + Math.max(left + inX + 1, 220), height = head + top + inY + BAR_ROOM;
   const ink = colour.token("--iv-ink"), mute = colour.token("--iv-mute");
   const inside = make("g", { transform: `translate(${edge} ${head})` });
   inside.append(...(view.rows * view.columns > MOST_RECTS ? [picture(heatmap)] : cells(heatmap)));
-  const across = fitted(cellHeight), along = fitted(cellWidth);
-  for (let i = view.row; i < view.row + view.rows; i += across.every) {
-    inside.append(make("text", { x: left - 5, y: heatmap.y(i + 0.5) + across.size / 3, "text-anchor": "end", "font-size": across.size }, labelOf(rows[i]).text));
+  const { rows: down, columns: along } = names;
+  for (let i = view.row; i < view.row + view.rows; i += down.every) {
+    inside.append(make("text", { x: left - 5, y: heatmap.y(i + 0.5) + down.size / 3, "text-anchor": "end", "font-size": down.size }, labelOf(rows[i]).text));
   }
   for (let j = view.column; j < view.column + view.columns; j += along.every) {
-    const place = flat ? { x: heatmap.x(j + 0.5), y: top - 7, "text-anchor": "middle" } : { transform: `translate(${heatmap.x(j + 0.5) + along.size / 3} ${top - 5}) rotate(-90)` };
+    const place = lies(columns[j]) ? { x: heatmap.x(j + 0.5), y: top - 7, "text-anchor": "middle" } : { transform: `translate(${heatmap.x(j + 0.5) + along.size / 3} ${top - 5}) rotate(-90)` };
     inside.append(make("text", { ...place, "font-size": along.size }, labelOf(columns[j]).text));
   }
   inside.append(...overlayShapes(heatmap), ...colourBar(heatmap.data.kind, heatmap.data.limit, left, top + inY + 14));

@@ -52,12 +52,13 @@ export class Effect {
 
   failed() {
     const failed = this.schemes.filter(({ inside }) => inside < LEARNED);
-    const schemes = failed.map((one) => `${name(one)} (${format(one.inside, ".0%")})`).join(say("pos.list"));
+    const schemes = failed.map((one) => say("pos.effect.scheme_share", { scheme: name(one), share: one.inside })).join(say("pos.list"));
     return failed.length ? say("pos.effect.not_learned", { schemes }) : null;
   }
 
   chosen(longest) {
     const mine = this.schemes.find(({ scheme }) => scheme === chosen().scheme);
-    return mine ? say("pos.effect.mine", { ...mine, scheme: name(mine), longest }) : null;
+    const alike = mine && format(mine.low, ".0%") === format(mine.high, ".0%");
+    return mine ? say(alike ? "pos.effect.mine_all" : "pos.effect.mine", { ...mine, scheme: name(mine), longest }) : null;
   }
 }

@@ -3,6 +3,7 @@
 import { askArrays, Refusal } from "./api.js";
 import { chips, make } from "./dom.js";
 import { busy } from "./header.js";
+import { timesTen } from "./numbers.js";
 import { set, state } from "./store.js";
 import { say } from "./words.js";
 
@@ -113,11 +114,10 @@ export const range = (n, from = 0) => Array.from({ length: n }, (_, i) => from +
 export const signed = (n) => (n > 0 ? `+${n}` : String(n).replace("-", "−"));
 export const number = (value, digits = 3) => value.toFixed(digits).replace("-", "−");
 
-// 0.00000072 as 7.2 · 10⁻⁷
+// 0.00000072 as 7.2 × 10⁻⁷
 export function tiny(value) {
   if (value === 0 || value >= 0.001) return value === 0 ? "0" : value.toPrecision(2);
-  const [digits, power] = value.toExponential(1).split("e-");
-  return `${digits} · 10⁻${[...power].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("")}`;
+  return timesTen(...value.toExponential(1).split("e"));
 }
 
 // Numbers of one diagonal at a time: the largest difference between two places with the same offset.

@@ -25,8 +25,9 @@ export function roleSince(look, heads, moment, layer, head) {
 
 export const roleFont = (role) => `${role.clear ? "600 " : ""}11.5px system-ui, sans-serif`;
 
-// As much of a role's name as fits; `fits(text)` tells.
-export function roleLabel(role, fits) {
-  const ways = [say(`role_short.${role.name}`, { share: role.share }), say(`role_only.${role.name}`), say(`role_tiny.${role.name}`)];
-  return ways.find(fits) ?? (role.clear ? "•" : "");
+// How roles are named where all of them are to be named alike: with their share, without, or as briefly as can be;
+// `fits(text, role)` tells.
+export function roleLabels(roles, fits) {
+  const ways = [(role) => say(`role_short.${role.name}`, { share: role.share }), (role) => say(`role_only.${role.name}`), (role) => say(`role_tiny.${role.name}`)];
+  return ways.find((way) => roles.every((role) => fits(way(role), role))) ?? ((role) => (role.clear ? "•" : ""));
 }

@@ -6,21 +6,23 @@ import { openTab } from "./tabs.js";
 import { asRun, knownJobs } from "./train_keys.js";
 
 const KEPT = "innerview-kept"; // in the tab's own storage, between two pages
-let asked = 0;
+let asked = 0, forgotten = false;
 
 export async function begin() {
   const [offered, own] = await Promise.all([getRuns(), knownJobs()]);
   show({ runs: [...offered, ...own.filter(({ stored }) => stored !== null).map(asRun)] });
-  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null");
-  sessionStorage.removeItem(KEPT);
+  const kept = isReturn() ? JSON.parse(sessionStorage.getItem(KEPT) ?? "null") : null;
+  addEventListener("pagehide", () => (forgotten ? sessionStorage.removeItem(KEPT) : sessionStorage.setItem(KEPT, JSON.stringify(state))));
   const found = kept && shown.runs.some(({ name }) => name === kept.run); // a run of one's own may be gone by now
   await (found ? chooseRun(kept.run, kept) : chooseRun(shown.runs[0].name));
   if (kept) openTab(kept.tab);
 }
 
-// Another language comes with a new page: what is being looked at goes with it.
-export function keepForReload() {
-  sessionStorage.setItem(KEPT, JSON.stringify(state));
+// The same page again, also in another language: what was being looked at is there again. An address typed anew is not.
+const isReturn = () => ["reload", "back_forward"].includes(performance.getEntriesByType("navigation")[0]?.type);
+
+export function startOver() {
+  forgotten = true;
 }
 
 export async function chooseRun(name, kept = null) {
@@ -61,11 +63,16 @@ export async function chooseInput({ text = null, heldOut = 0 }) {
 
 function arrive(look, moment, focus) {
   const groups = look.heads.map(({ name }) => name), layers = look.cells.map(({ name }) => name);
-  const group = groups.includes(focus.group ?? state.group) ? focus.group ?? state.group : groups.at(-1) ?? null;
+  const wanted = focus.group ?? (focus.fresh ? mostTelling(look) : state.group), group = groups.includes(wanted) ? wanted : mostTelling(look);
   const cells = layers.includes(state.cells) ? state.cells : layers[0] ?? null;
   shown.look = look;
   set({ moment, ...within(look, group, focus), group, cells, cell: null, step: null, ...pointOf(look, cells) });
   show({ look });
+}
+
+// of several kinds of attention the last in which a head has a clear role: decoder before encoder, cross before self
+function mostTelling({ heads, ...look }) {
+  return (heads.findLast((stack) => clearest(look, stack).share >= look.clear) ?? heads.at(-1))?.name ?? null;
 }
 
 // layer and head that exist; at first the head with the clearest role
@@ -76,10 +83,11 @@ function within(look, group, focus) {
   if (state.group === group && state.layer < layers && state.head < count && !focus.fresh) {
     return { layer: state.layer, head: state.head };
   }
-  return clearest(look, heads);
+  const { layer, head } = clearest(look, heads);
+  return { layer, head };
 }
 
-export function clearest(look, heads) {
+function clearest(look, heads) {
   const last = look.steps.length - 1, [, layers, count] = heads.shape;
   let best = { layer: 0, head: 0, share: -1 };
   for (const measure of ["agreement", "induction", "previous"].filter((m) => heads.measures.includes(m))) {
@@ -91,7 +99,7 @@ export function clearest(look, heads) {
     }
     if (best.share >= look.clear) break;
   }
-  return { layer: best.layer, head: best.head };
+  return best;
 }
 
 function pointOf(look, cells) {

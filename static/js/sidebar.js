@@ -73,9 +73,10 @@ export function mountSidebar(parent) {
   });
   on(["look", "moment", "story"], () => {
     if (!shown.story || !shown.look) return;
-    const { snapshots, steps, moments } = shown.story, at = snapshots[state.moment];
+    const { snapshots, steps, planned, moments } = shown.story, at = snapshots[state.moment];
     step.textContent = say("step", { step: at });
-    of.textContent = say("of", { last: steps.at(-1) ?? 0 });
+    const made = steps.at(-1) ?? 0;
+    of.textContent = made < planned ? say("of_planned", { made, planned }) : say("of", { last: made });
     const just = moments.filter((m) => m.step <= at && m.step > (snapshots[state.moment - 1] ?? -1));
     moment.textContent = just.map((m) => `◆ ${inLanguage(m.text)}`).join("\n");
     sayAnswer(answer, shown.look.answers[state.moment] ?? shown.look.answers.at(-1));
@@ -97,7 +98,7 @@ function walk(event, tokens) {
 }
 
 function shapeWords({ n_layers, n_heads, d_hidden, position }) {
-  const size = n_heads ? say("layers_heads", { layers: n_layers, heads: n_heads }) : say("layers_units", { layers: n_layers, units: d_hidden });
+  const size = n_heads ? say(n_heads === 1 ? "layers_head" : "layers_heads", { layers: n_layers, heads: n_heads }) : say("layers_units", { layers: n_layers, units: d_hidden });
   return position ? [size, say("positions_are", { scheme: say(`pos.scheme.${position}`) })] : [size];
 }
 

@@ -1,10 +1,12 @@
 // The run's learning at the foot of the page: loss, accuracy, moments, and the playhead that moves every picture.
 
+import { pointOf, ready } from "./current.js";
 import { make } from "./dom.js";
 import { spreadOut } from "./lines.js";
 import { on, set, shown, state } from "./store.js";
 import { brokenAt, curve, highest, lastStep, scaleOf, ticks } from "./timeline_curves.js";
-import { BESIDE, byImportance, placeWords } from "./timeline_moments.js";
+import { afterClick, isField, watchFocus } from "./time_keys.js";
+import { BESIDE, placeWords, together } from "./timeline_moments.js";
 import { mountUntrained } from "./untrained.js";
 import { inLanguage, say } from "./words.js";
 
@@ -13,12 +15,13 @@ const [KNOB, BOTTOM, LEFT, RIGHT, RIGHT_WIDE] = [16, 28, 64, 164, 196]; // px ar
 const NARROW = 560, WIDE = 1600; // px of the whole from which there is room for names beside the curves, and for larger type
 const ALIKE = 0.15; // held-out and training accuracy closer than this share one name
 const ruler = document.createElement("canvas").getContext("2d");
-let svg, playhead, playButton, timer = null, place = null, drawnRun = null;
+let svg, playhead, playButton, tip, timer = null, place = null, drawnRun = null, drawnFocus = null;
 
 export function mountTimeline(parent) {
   playButton = make("button", { type: "button", class: "play", onclick: toggle, "aria-label": say("play"), title: say("play_hint") }, "▶");
   svg = make("svg", { class: "timeline", role: "slider", tabindex: 0, "aria-label": say("timeline") });
-  parent.append(make("div", { class: "timeline-box" }, playButton, svg));
+  tip = make("div", { class: "tip timeline-tip", role: "status", hidden: true });
+  parent.append(make("div", { class: "timeline-box" }, playButton, svg, tip));
   mountUntrained(parent.lastChild);
   svg.addEventListener("pointerdown", (event) => { svg.setPointerCapture(event.pointerId); seek(event); });
   svg.addEventListener("pointermove", (event) => { if (event.buttons) seek(event); });
@@ -29,22 +32,35 @@ export function mountTimeline(parent) {
     draw();
   });
   on(["moment"], movePlayhead);
-  document.addEventListener("keydown", keys);
+  on(["look", "group", "layer", "head"], () => { // the head in focus has its moment named
+    if (shown.story && drawnFocus !== focus() && shown.story.moments.some(({ head }) => head === focus())) draw();
+  });
+  document.addEventListener("pointerdown", (event) => { if (!event.target.closest?.(".moment")) tip.hidden = true; });
+  watchFocus();
+  document.addEventListener("keydown", (event) => afterClick(event.target) && keys(event), true); // before whoever was clicked
+  document.addEventListener("keydown", (event) => afterClick(event.target) || keys(event));
 }
 
 function keys(event) {
   if (!svg.getClientRects().length) return; // not on the page now: other keys have the word
-  if (event.target.closest("input, textarea, select, [role=radiogroup], [role=tab], canvas") || event.ctrlKey || event.metaKey) return;
+  if (isField(event.target) || event.ctrlKey || event.metaKey) return;
+  const clicked = afterClick(event.target);
+  if (!clicked && event.target.closest?.("[role=radiogroup], [role=tab], canvas")) return;
   const last = (shown.story?.snapshots.length ?? 1) - 1;
   const to = { ArrowLeft: state.moment - 1, ArrowRight: state.moment + 1, Home: 0, End: last }[event.key];
   if (to !== undefined) {
-    event.preventDefault();
+    take(event);
     stop();
     set({ moment: Math.max(0, Math.min(last, to)) });
-  } else if (event.key === " " && !event.target.closest("button, summary, a")) {
-    event.preventDefault();
+  } else if (event.key === " " && (clicked || !event.target.closest?.("button, summary, a"))) {
+    take(event);
     toggle();
   }
+}
+
+function take(event) {
+  event.preventDefault();
+  event.stopPropagation();
 }
 
 function toggle() {
@@ -154,20 +170,33 @@ function broken(story) {
 
 const widthOf = (text) => ruler.measureText(text).width;
 
-// all moments, the most telling first, each with the place of its words, if there is room for them
+const focus = () => (ready() ? `${pointOf(state.layer)}.${state.head}` : null);
+
+// all moments by their steps, the most telling first, each with the place of its words, if there is room for them
 function worded(story, x, left, end, narrow) {
-  const sorted = [...story.moments].sort(byImportance).map((moment) => ({ moment, at: x(moment.step), text: inLanguage(moment.text) }));
+  drawnFocus = focus();
+  const sorted = together(story.moments, drawnFocus).map((all) => ({
+    all, moment: all[0], at: x(all[0].step), text: inLanguage(all[0].text) + (all.length > 1 ? ` +${all.length - 1}` : "") }));
   const places = narrow ? [] : placeWords(sorted.map((one) => ({ ...one, width: widthOf(one.text) })), left, end);
   return sorted.map((one, i) => ({ ...one, where: places[i] ?? null }));
 }
 
-function drawMoment({ moment, at, text, where }) {
-  const { top, foot, line } = place, base = where ? top - KNOB - where.row * line - 2 : top;
-  return make("g", { class: "moment", onpointerdown: (event) => { event.stopPropagation(); jump(moment); } },
-    make("title", {}, say("moment_at", { step: moment.step, what: text })),
-    make("line", { x1: at, x2: at, y1: where ? base - line + 5 : top, y2: foot }),
+function drawMoment({ all, moment, at, text, where }) {
+  const { top, foot, line } = place, base = where ? top - KNOB - where.row * line - 2 : top, from = where ? base - line + 5 : top;
+  const tell = () => showTip(all.map(({ step, text: what }) => say("moment_at", { step, what: inLanguage(what) })).join("\n"), at);
+  return make("g", { class: "moment", onpointerenter: tell, onpointerleave: (event) => { if (event.pointerType !== "touch") tip.hidden = true; },
+    onpointerdown: (event) => { event.stopPropagation(); jump(moment); tell(); } },
+    make("line", { x1: at, x2: at, y1: from, y2: foot + 8, class: "reach" }),
+    make("line", { x1: at, x2: at, y1: from, y2: foot }),
     make("polygon", { points: `${at - 5},${foot} ${at},${foot - 6} ${at + 5},${foot} ${at},${foot + 6}` }),
     where ? make("text", { x: where.before ? at - BESIDE : at + BESIDE, y: base, class: where.before ? "end" : "" }, text) : "");
+}
+
+function showTip(words, at) {
+  tip.textContent = words;
+  tip.hidden = false;
+  const room = svg.clientWidth - tip.offsetWidth - 8;
+  tip.style.left = `${svg.previousSibling.offsetWidth + Math.max(4, Math.min(at + 8, room))}px`;
 }
 
 // A moment lies at a step of training; the picture is that of the first snapshot that shows it.

@@ -6,7 +6,14 @@ const PLACES = [0, 1].flatMap((row) => [false, true].map((before) => ({ row, bef
 
 // The run's own moments first, then heads with a telling role.
 const rank = ({ head, text }) => (head === null ? 0 : /induction|alignment/.test(text.en) ? 1 : 2);
-export const byImportance = (a, b) => rank(a) - rank(b) || a.step - b.step;
+
+// What happened at one step belongs together: [[moment, …], …], the most telling first; of heads the one in focus.
+export function together(moments, focus) {
+  const before = (a, b) => rank(a) - rank(b) || (b.head === focus) - (a.head === focus) || a.step - b.step;
+  const groups = new Map();
+  for (const moment of [...moments].sort(before)) groups.set(moment.step, [...(groups.get(moment.step) ?? []), moment]);
+  return [...groups.values()]; // in the order of their first
+}
 
 // wanted: [{moment, at, width}] by importance; → [{row, before} or null]: the best of all ways, there being few.
 export function placeWords(wanted, left, end) {

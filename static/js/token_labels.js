@@ -1,16 +1,22 @@
 // Tokens as labels: any text, however long, whichever way it runs, measured once.
 
-export const LABEL = 12, SMALLEST = 9; // px, type sizes
+export const LABEL = 12; // px, the usual type size
+const SMALLEST = 9, LARGEST = 18; // where there is little room, and on a projector
+const NUMBERED = 24, NUMBER_ROOM = 26, STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500]; // so many plain numbers are an axis with ticks, px apart
 export const fontOf = (size) => `${size}px ui-monospace, Menlo, "Noto Sans Mono CJK SC", monospace`;
-export const FONT = fontOf(LABEL);
 const MOST_LABEL = 92; // px; longer tokens are cut with …
 const MOST_KEPT = 5000;
 
 // {size, every}: where each token has so many px, the type is that large, and every so-many-th has its name
-export function fitted(room) {
-  const size = Math.max(SMALLEST, Math.min(LABEL, Math.floor(room) - 1));
+export function fitted(room, tokens) {
+  if (tokens.length > NUMBERED && tokens.every((token) => /^\d+$/.test(token))) {
+    return { size: LABEL, every: STEPS.find((step) => step * room >= NUMBER_ROOM) ?? tokens.length };
+  }
+  const size = Math.max(SMALLEST, Math.min(Math.floor(room) - 1, Math.max(LABEL, Math.min(LARGEST, Math.floor(room * 0.45)))));
   return { size, every: Math.max(1, Math.ceil((size + 1) / room)) };
 }
+
+export const widthOf = (token, size) => (labelOf(token).width * size) / LABEL;
 
 const ruler = document.createElement("canvas").getContext("2d");
 const known = new Map();
@@ -19,7 +25,7 @@ const known = new Map();
 export function labelOf(token) {
   if (!known.has(token)) {
     if (known.size > MOST_KEPT) known.clear();
-    ruler.font = FONT;
+    ruler.font = fontOf(LABEL);
     const text = cut(token);
     known.set(token, { text, width: ruler.measureText(text).width });
   }

@@ -26,9 +26,15 @@ export const has = (key) => key in words;
 export function format(value, mark) {
   if (missing(value)) return NONE;
   const [, comma, digits, kind] = mark.match(/^(,?)(?:\.(\d+))?([%f]?)$/) ?? [];
-  if (kind === "%") return `${minus((100 * value).toFixed(digits ?? 0))}${language === "zh" ? "%" : " %"}`;
+  if (kind === "%") return `${share(100 * value, Number(digits ?? 0))}${language === "zh" ? "%" : " %"}`;
   if (kind === "f" || digits) return minus(Number(value).toFixed(digits ?? 2));
   return comma ? Number(value).toLocaleString("en-US") : String(value);
+}
+
+// what is not nothing is not written as 0.0
+function share(percent, digits) {
+  const written = minus(percent.toFixed(digits)), least = 10 ** -digits;
+  return percent > 0 && Number(written) === 0 ? `< ${least.toFixed(digits)}` : written;
 }
 
 const minus = (digits) => digits.replace(/^-/, /[1-9]/.test(digits) ? "−" : ""); // a true one, and none before zero

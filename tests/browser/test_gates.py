@@ -290,11 +290,11 @@ def overlap(a: dict, b: dict) -> float:
 
 
 def three_digits(number: float) -> str:
-    """As the captions write it: 0.0145, 3.75 · 10⁻⁸."""
+    """As the captions write it: 0.0145, 3.75 × 10⁻⁸."""
     if number >= 1e-3:
         return f"{number:#.3g}"
     digits, power = f"{number:.2e}".split("e")
-    return f"{digits} · 10{str(int(power)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+    return f"{digits} × 10{str(int(power)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
 
 
 def test_gradients_of_three_cells_in_one_picture(new_page):
@@ -322,7 +322,7 @@ def test_gradients_of_three_cells_in_one_picture(new_page):
     _, arrays = payload.unpack(routes.packed_untrained())
     reached = 10 ** float(arrays["rnn"][0, 0] - arrays["rnn"][0, -1])
     assert round(math.log10(reached)) == -27
-    expect(caption).to_contain_text(f"RNN {three_digits(reached)}".replace(" · ", "\u00a0·\u00a0"), timeout=30_000)
+    expect(caption).to_contain_text(f"RNN {three_digits(reached)}".replace(" × ", "\u00a0×\u00a0"), timeout=30_000)
     assert all(line[3] == "" for line in table(page, figure)[1:]), "problems that are many have no token"
 
 

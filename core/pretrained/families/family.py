@@ -14,11 +14,11 @@ from core.pretrained.facts import Facts
 
 NO_HEAD = Text(
     "The checkpoint has no head: the logits are the hidden states themselves.",
-    "检查点不含输出头：logits 即隐状态本身。",
+    "这个预训练模型不含输出头：输出的就是隐状态。",
 )
 TIED_HEAD = Text(
     "The checkpoint has no head of its own; as input and output are tied, the token table serves as one.",
-    "检查点没有单独的输出头；由于输入与输出共享，词元表充当输出头。",
+    "预训练模型没有单独的输出头；由于输入与输出共享，词元表充当输出头。",
 )
 Names = Collection[str]
 
@@ -70,6 +70,6 @@ class Family:
         if not found:
             raise PretrainedError(
                 f"head = {head!r} has no place in a {self.model_type} checkpoint.",
-                f"{self.model_type} 检查点中没有 head = {head!r} 的位置。",
+                f"{self.model_type} 预训练模型中没有 head = {head!r} 的位置。",
             )
         return found[-1 if getattr(config, "judges_sentences", False) else 0]  # BERT has a class for both heads
