@@ -41,6 +41,7 @@ class Look:
     heads: list[Heads]
     cells: list[Cells]
     answers: list[dict]  # per snapshot: what the model says and how sure it is
+    downsample: int = 1  # source tokens that a decoder sees as one
 
     def pack(self) -> bytes:
         arrays, groups, layers = {}, [], []
@@ -70,7 +71,7 @@ class Look:
             layers.append({"name": cells.name, "axis": cells.axis, "points": list(cells.points)})
         header = {
             "text": self.problem.text,
-            "axes": axes_of(self.problem, self.heads),
+            "axes": axes_of(self.problem, self.downsample),
             "known": self.problem.known,
             "alignment": self.problem.alignment,
             "steps": self.steps,
@@ -93,7 +94,8 @@ def look(run: Run, problem: Problem) -> Look:
         answers.append(answer(run, problem, tape, model.head))
         del tape
     steps = [snapshot.step for snapshot in run.snapshots]
-    return Look(problem, steps, [stack for stack in heads if stack.seen], cells_of(states), answers)
+    downsample = getattr(run.model.config, "downsample", 1)
+    return Look(problem, steps, [stack for stack in heads if stack.seen], cells_of(states), answers, downsample)
 
 
 def shortened(states: dict[str, Tensor], snapshots: int, problem: Problem) -> dict[str, Tensor]:
@@ -121,12 +123,11 @@ def _taped(model: nn.Module, problem: Problem, see_map: Keep) -> Tape:
     return tape
 
 
-def axes_of(problem: Problem, heads: list[Heads]) -> dict[str, list[str]]:
+def axes_of(problem: Problem, side: int) -> dict[str, list[str]]:
     """The tokens on each axis; a pooled source has one name for every few tokens."""
     axes = {"source": problem.source, "given": problem.given, "written": problem.written}
-    for keys in (group.shape[-1] for group in heads if group.keys == "pooled"):
-        side = -(-len(problem.source) // keys)
-        axes["pooled"] = [" ".join(problem.source[i * side : (i + 1) * side]) for i in range(keys)]
+    if side > 1:
+        axes["pooled"] = [" ".join(problem.source[at : at + side]) for at in range(0, len(problem.source), side)]
     return axes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ from core.training.history import Snapshot, replay, views
 CLEAR = 0.5  # the share of its weight from which a head has a role
 SMOOTHING = 0.2
 LEAVES_CHANCE, SOLVED = 0.1, 0.99
+SURE = 3.0  # standard deviations
 
 ROLES = {
     "previous": Text("a previous-token head", "前一词元头"),
@@ -26,6 +28,13 @@ ROLES = {
     "induction": Text("an induction head", "归纳头"),
     "agreement": Text("an alignment head", "对齐头"),
 }
+
+# Accuracy in training says something of other problems only if every problem is new.
+OF_FRESH = Text("accuracy leaves chance", "准确率离开随机水平"), Text("the task is solved", "任务已解决")
+OF_FIXED = (
+    Text("accuracy on its fixed problems leaves chance", "对固定训练题的准确率离开随机水平"),
+    Text("it knows its fixed problems", "固定训练题已全部掌握"),
+)
 
 HEADS = {  # by the part of the model and the kind of attention
     ("", "attn"): Text("head", "头"),
@@ -56,15 +65,20 @@ def curve_moments(run: Run) -> list[Moment]:
     for step in run.steps:
         smooth += SMOOTHING * (step.accuracy - smooth)
         curve.append(smooth)
-    threshold = chance + LEAVES_CHANCE * (1 - chance)
-    found = [
-        (begins([a > threshold for a in curve]), Text("accuracy leaves chance", "准确率离开随机水平")),
-        (begins([a >= SOLVED for a in curve]), Text("the task is solved", "任务已解决")),
-    ]
+    threshold = chance + max(LEAVES_CHANCE * (1 - chance), SURE * _wavering(run))
+    leaves, solved = OF_FIXED if run.recipe.training.samples else OF_FRESH
+    found = [(begins([a > threshold for a in curve]), leaves), (begins([a >= SOLVED for a in curve]), solved)]
     if any(step.limit is not None for step in run.steps):
         longest = begins([step.limit == run.task.longest for step in run.steps])
-        found.append((longest, Text("problems are at full length", "问题达到最大长度")))
+        found.append((longest, Text("problems are at full length", "题目达到最大长度")))
     return [Moment(run.steps[index].index, text) for index, text in found if index is not None]
+
+
+def _wavering(run: Run) -> float:
+    """The standard deviation of the smoothed accuracy of a run that only guesses, one answer to a problem."""
+    chance, training = run.task.chance, run.recipe.training
+    problems = training.batch_size * training.accumulate
+    return math.sqrt(chance * (1 - chance) / problems * SMOOTHING / (2 - SMOOTHING))
 
 
 def head_moments(run: Run, known: tuple[list[int], History] | None = None) -> list[Moment]:

@@ -7,6 +7,7 @@ import core
 from core import measures
 from core.moments import becomes, begins, curve_moments, find_moments, head_history
 from core.recipes import make_recipe
+from core.training.loop import Step
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +28,15 @@ def copying() -> core.Run:
 )
 def test_a_moment_is_where_something_begins_that_lasts(holds, index):
     assert begins(holds) == index
+
+
+def test_guessing_never_leaves_chance():
+    """Forty runs that only toss coins, sixteen at a time."""
+    run = core.Run(make_recipe("lstm", "parity", training={"batch_size": 16, "steps": 120}))
+    for seed in range(40):
+        tossed = torch.randint(2, (120, 16), generator=torch.Generator().manual_seed(seed)).float().mean(1).tolist()
+        run.steps = [Step(i, 0.69, accuracy, 1e-3, 1.0, 100) for i, accuracy in enumerate(tossed, start=1)]
+        assert not curve_moments(run)
 
 
 def test_heads_become_what_the_replayed_model_shows(copying):
