@@ -20,7 +20,7 @@ ROOM, GROUND, SOFT = (f"window.bertviz_params.{what}" for what in ("room", "colo
 # What BertViz writes by itself is said in the reader's language; it takes the room and the colours of the page; the
 # neuron view opens with its vectors. A thumbnail's line is 7 px for 12 heads and would be 84 px for one.
 CHANGED = {
-    "head": {"MATRIX_WIDTH = 115;": f"MATRIX_WIDTH = Math.min(760, {ROOM} - 2 * BOXWIDTH);"},
+    "head": {"MATRIX_WIDTH = 115;": f"MATRIX_WIDTH = Math.min(1100, {ROOM} - 2 * BOXWIDTH);"},
     "model": {
         "DIV_WIDTH = 970;": f"DIV_WIDTH = {ROOM};",
         "= 7 * (12 / config.totalHeads);": "= Math.min(14, 7 * (12 / config.totalHeads));",
@@ -63,6 +63,8 @@ PAGE = """<!doctype html>
   select:focus-visible {{ outline: 2px solid var(--ink); }}
   .head text, .neuron text, .model svg > text {{ fill: var(--ink); }}
   .dark.head .background {{ fill: #333; }}
+  .head #attention line {{ stroke-width: 3px; }}
+  .dark.head #attention {{ filter: brightness(1.9); }} /* a line is as opaque as its weight by the number of heads */
 </style>
 <body class="{view}"><template><div id="drawing">{controls}<div id="vis"></div></div></template>
 <script>{jquery}</script>

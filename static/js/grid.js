@@ -6,6 +6,7 @@ import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { gridSvg } from "./grid_files.js";
 import { resize } from "./heatmap.js";
+import { typeSize } from "./lines.js";
 import { roleFont, roleLabels, roleOf } from "./roles.js";
 import { sentences } from "./sentences.js";
 import { set, shown, state } from "./store.js";
@@ -99,7 +100,7 @@ export class Grid {
     const { side, gap, pitchX, pitchY, layers, count, named } = this.place;
     const [mute, accent] = ["--iv-mute", "--iv-accent"].map(colour.token);
     const fits = (text) => context.measureText(text).width <= side + gap - 4;
-    context.font = "12px system-ui, sans-serif";
+    context.font = `${typeSize() - 1}px system-ui, sans-serif`;
     context.fillStyle = mute;
     context.textAlign = "center";
     const spelled = fits(say("head_n", { n: count - 1 }));

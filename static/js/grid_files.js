@@ -3,6 +3,7 @@
 import * as colour from "./colour.js";
 import { make } from "./dom.js";
 import { colourBar, pictureOf } from "./matrix_files.js";
+import { roleSize } from "./roles.js";
 import { svgText } from "./svg_files.js";
 
 const ruler = document.createElement("canvas").getContext("2d");
@@ -19,7 +20,7 @@ export function gridSvg(grid) {
     parts.push(pictureOf(grid.tile, [head * columns, layer * rows, columns, rows], [x, y, side, side]));
     parts.push(make("rect", { x, y, width: side, height: side, fill: "none", stroke: line }));
     if (!named) return;
-    parts.push(text(x + side / 2, y + side + 15, label(role), { "font-size": 11.5, fill: role.clear ? accent : mute, "font-weight": role.clear ? 600 : 400 }));
+    parts.push(text(x + side / 2, y + side + 15, label(role), { "font-size": roleSize(), fill: role.clear ? accent : mute, "font-weight": role.clear ? 600 : 400 }));
   });
   const foot = top + layers * pitchY + 6;
   parts.push(...colourBar("weight", limit, left, foot));

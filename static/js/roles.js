@@ -1,5 +1,6 @@
 // What a head does on this input, from the measures that came with the look; it may be nothing in particular.
 
+import { typeSize } from "./lines.js";
 import { say } from "./words.js";
 
 const ROLES = ["agreement", "induction", "previous", "own", "first"]; // the more telling first, when shares are equal
@@ -23,7 +24,8 @@ export function roleSince(look, heads, moment, layer, head) {
   return since;
 }
 
-export const roleFont = (role) => `${role.clear ? "600 " : ""}11.5px system-ui, sans-serif`;
+export const roleSize = () => typeSize() - 1.5;
+export const roleFont = (role) => `${role.clear ? "600 " : ""}${roleSize()}px system-ui, sans-serif`;
 
 // How roles are named where all of them are to be named alike: with their share, without, or as briefly as can be;
 // `fits(text, role)` tells.

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from app import shipped
 from app.i18n import WORDS
-from tests.browser.driving import open_app, shown
+from tests.browser.driving import choose_run, open_app, shown, wait_until
 
 WORD = WORDS["en"]
 LONG = 20_000
@@ -152,3 +152,60 @@ def test_a_run_that_goes_on_training_does_not_stop_the_player(new_page):
     show_story(page, STORIES["long"])
     expect(page.locator(".play")).to_have_attribute("aria-label", WORD["play"])
     assert shown(page, "s.state.moment") == 6
+
+
+def test_after_a_click_anywhere_the_arrow_keys_move_through_training(new_page):
+    page = open_app(new_page)
+    moment = shown(page, "s.state.moment")
+    head = shown(page, "[s.state.layer, s.state.head]")
+    for place in ("#tab-gates-button", "#tab-attention-button", ".one-head canvas.heatmap", ".view-sidebar .token"):
+        page.locator(place).first.click()
+        page.keyboard.press("ArrowLeft")
+        moment -= 1
+        assert shown(page, "s.state.moment") == moment, place
+    page.locator("#run").focus()
+    page.locator("#input").click()
+    page.keyboard.press("ArrowLeft")
+    assert shown(page, "s.state.moment") == moment, "in a text they move the caret"
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowLeft")
+    assert shown(page, "[s.state.moment, s.state.layer, s.state.head]") == [moment - 1, *head]
+    page.locator(".grid-canvas").focus()  # as the tab key does
+    page.keyboard.press("ArrowUp")
+    assert shown(page, "s.state.layer") == head[0] - 1, "reached with the keyboard, a picture has its own keys"
+
+
+def test_keys_pressed_in_bertvizs_frame_move_through_training(new_page):
+    page = open_app(new_page)
+    page.locator("[data-value=head]").click()
+    expect(page.locator(".bertviz-frame iframe")).to_have_attribute("data-drawn", "400", timeout=30_000)
+    page.frame_locator(".bertviz-frame iframe").locator("#vis svg").click(position={"x": 200, "y": 60})
+    moment = shown(page, "s.state.moment")
+    page.keyboard.press("ArrowLeft")
+    wait_until(page, f"s.state.moment === {moment - 1}")
+
+
+def test_what_happened_at_one_step_is_told_together(new_page):
+    page = open_app(new_page)
+    story = shown(page, "s.shown.story.moments")
+    step = next(m["step"] for m in story if m["head"])
+    heads = [m for m in story if m["head"] and m["step"] == step]
+    focus = shown(page, "`blocks.${s.state.layer}.attn.${s.state.head}`")
+    mine = next(m for m in heads if m["head"] == focus)
+    group = page.locator(".timeline .moment", has_text=f"{mine['text']['en']} +{len(heads) - 1}")
+    group.locator("text").hover()
+    told = page.locator(".timeline-tip").inner_text().splitlines()
+    assert sorted(told) == sorted(f"step {step}: {m['text']['en']}" for m in heads)
+
+
+def test_a_reloaded_page_is_where_it_was(new_page):
+    page = open_app(new_page)
+    choose_run(page, "parity-lstm")
+    page.locator("#tab-gates-button").click()
+    page.keyboard.press("Home")
+    page.reload()
+    expect(page.locator(".gates-units canvas")).to_be_visible(timeout=40_000)
+    assert shown(page, "[s.state.run, s.state.tab, s.state.moment]") == ["parity-lstm", "gates", 0]
+    page.locator(".logo").click()
+    expect(page.locator(".one-head .caption b").first).to_be_visible(timeout=40_000)
+    assert shown(page, "s.state.run") == "induction-gpt"
