@@ -28,14 +28,15 @@ def test_the_toys_previous_token_head_is_found_in_the_real_bert(client):
     assert best["profile"]["previous"] == pytest.approx(float(inner.diagonal(-1).mean()), abs=1e-5)
 
 
-def test_searching_the_same_run_finds_the_head_itself(client):
+def test_nobody_is_told_that_a_head_is_like_itself(client):
     toy = gallery.open_run("induction-gpt").run
-    asked = {"run": "induction-gpt", "text": "t g w b n h c s t g w b n h c s", "step": toy.snapshots[-1].step}
+    asked = {"run": "induction-gpt", "text": "t g w b n h c s t g w b n h c s", "point": "blocks.1.attn"}
     for head in range(4):
-        body = {**asked, "point": "blocks.1.attn", "head": head, "where": "induction-gpt"}
-        header, _ = payload.unpack(client.post("/api/like", json=body).content)
-        best = header["best"][0]
-        assert (best["layer"], best["head"]) == (1, head) and best["likeness"] == pytest.approx(1)
+        body = {**asked, "head": head, "where": "induction-gpt"}
+        now, _ = payload.unpack(client.post("/api/like", json={**body, "step": toy.snapshots[-1].step}).content)
+        assert (1, head) not in [(one["layer"], one["head"]) for one in now["best"]] and now["heads"] == 7
+        before, _ = payload.unpack(client.post("/api/like", json={**body, "step": toy.snapshots[-2].step}).content)
+        assert before["heads"] == 8, "what became of it later is another matter"
 
 
 @pytest.mark.parametrize(
