@@ -11,18 +11,18 @@ import torch
 
 from core.options import ConfigError, Text, plain
 
-LAST_SEED = 2**63 - 1
+SEEDS = range(-(2**63), 2**63)  # all that torch takes
 _turn = threading.RLock()
 
 
 def whole_seed(seed: Any) -> int:
     """A seed as it is told in a run's key, where 1, 1.0 and True would be three runs."""
     value = plain(seed)
-    if type(value) is not int or not 0 <= value <= LAST_SEED:
+    if type(value) is not int or value not in SEEDS:
         raise ConfigError(
             "seed",
             seed,
-            Text("a seed is a whole number from 0 on.", "种子须为非负整数。"),
+            Text("a seed is a whole number of at most 63 bits.", "种子须为不超过 63 位的整数。"),
             Text("Use for example 0.", "例如 0。"),
         )
     return value

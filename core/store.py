@@ -1,17 +1,19 @@
 """Runs on disk: one safetensors file per run, named by its key, its facts as JSON in the header.
 
 A file is written beside its place and then moved there, so that a reader sees the old run or the new one, never half.
-Nothing is unpickled; a damaged or foreign file is refused with a sentence. Whatever a run needs is in its file: also the
-text of a task made from somebody's own file, as it was read, and all that a fork took over from its parent. Past the
-size limit, the file that was not used for the longest time goes first; results that lie beside the runs count too.
+Nothing is unpickled; a damaged or foreign file is refused with a sentence: by a digest of the facts whenever they are
+read, by one of the tensors when a run is loaded, and by all that `stored_state` checks. Whatever a run needs is in its
+file: also the text of a task made from somebody's own file, as it was read, and all that a fork took over from its
+parent. Past the size limit, the file that was not used for the longest time goes first; results that lie beside the
+runs count too.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +26,14 @@ from core.forks import Forked
 from core.options import ConfigError, Text
 from core.recipes import Recipe
 from core.run import FORMAT, Run, key_of, recipe_of
+from core.seeding import whole_seed
+from core.stored_state import TEXT, Unfit, digest, pack, restore
 from core.tasks.files import with_text, without_text
-from core.training.history import Snapshot
-from core.training.loop import Step
 
 SUFFIX, RESULT, PART = ".safetensors", ".json", ".part"
-TEXT = "file/text"  # the tensor that holds the text of somebody's own file
-UNUSABLE = (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError)  # what a damaged file may raise
+UNUSABLE = (  # what a damaged file may raise
+    SafetensorError, OSError, LookupError, TypeError, ValueError, RuntimeError, AttributeError, ArithmeticError,
+)  # fmt: skip
 MOST_BYTES = 2 * 1024**3
 
 
@@ -66,30 +69,13 @@ class Store:
 
     def save(self, run: Run) -> Path:
         """Store a run as it stands, also in the middle of its training."""
-        state = run.trainer.state()
-        tensors = {f"snapshot/{s.step}/{name}": w for s in run.snapshots for name, w in s.weights.items()}
-        tensors |= {f"model/{name}": w.contiguous() for name, w in state["model"].items()}
-        tensors |= _optimiser_tensors(state["optimiser"])
-        if state["average"]:
-            tensors |= {f"average/{name}": w.contiguous() for name, w in state["average"][1].items()}
-        tensors |= {"random/data": state["data"], "random/noise": state["noise"]}
+        state, tensors = pack(run)
         recipe, text = without_text(run.recipe.to_dict())
         if text is not None:
             tensors[TEXT] = torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8)  # as UTF-8
-        facts = {
-            "format": FORMAT,
-            "key": run.key,
-            "seed": run.seed,
-            "recipe": recipe,
-            "index": state["index"],
-            "curriculum": state["curriculum"],
-            "watch": state["watch"],
-            "averaged": state["average"] and state["average"][0],
-            "snapshots": [s.step for s in run.snapshots],
-            "steps": [list(asdict(step).values()) for step in run.steps],
-        }
+        facts = {"format": FORMAT, "key": run.key, "seed": run.seed, "recipe": recipe, **state}
         path = self.path(run.key)
-        _write(path, tensors, json.dumps(facts))
+        _write(path, tensors, json.dumps({**facts, "digest": digest(tensors)}))
         self._evict(keep=path)
         return path
 
@@ -107,8 +93,10 @@ class Store:
         facts, tensors = self._read(key)
         recipe, seed = self._recipe(key, facts, tensors)
         try:
+            if "digest" in facts and facts["digest"] != digest(tensors):  # older files have none
+                raise Unfit("not the bytes that were written")
             run = Run.unbegun(recipe, seed)
-            _restore(run, facts, tensors)
+            restore(run, facts, tensors)
         except UNUSABLE as error:
             raise StoreError(path, _unreadable(path)) from error
         os.utime(path)
@@ -119,7 +107,11 @@ class Store:
         path = self.path(key)
         try:
             with safe_open(path, "pt") as file:
-                facts = json.loads((file.metadata() or {}).get("run", ""))
+                header = file.metadata() or {}
+                told = header.get("run", "")
+                if "checked" in header and header["checked"] != _checksum(told):
+                    raise Unfit("not the facts that were written")
+                facts = json.loads(told)
                 wanted = [name for name in file.keys() if names is None or name in names]  # noqa: SIM118
                 tensors = {name: file.get_tensor(name) for name in wanted}
         except UNUSABLE as error:
@@ -133,7 +125,7 @@ class Store:
     def _recipe(self, key: str, facts: dict[str, Any], tensors: dict[str, Tensor]) -> tuple[Recipe, int]:
         path = self.path(key)
         try:
-            told, seed = facts["recipe"], facts["seed"]
+            told, seed = facts["recipe"], whole_seed(facts["seed"])
             if TEXT in tensors:
                 told = with_text(told, tensors[TEXT].numpy().tobytes().decode())
             recipe = recipe_of(told)
@@ -208,7 +200,7 @@ class Store:
 def _write(path: Path, tensors: dict[str, Tensor], facts: str) -> None:
     part = path.with_suffix(f".{os.getpid()}{PART}")
     try:
-        save_file(tensors, part, metadata={"run": facts})
+        save_file(tensors, part, metadata={"run": facts, "checked": _checksum(facts)})
         with part.open("rb") as file:
             os.fsync(file.fileno())
         part.replace(path)
@@ -216,36 +208,8 @@ def _write(path: Path, tensors: dict[str, Tensor], facts: str) -> None:
         part.unlink(missing_ok=True)
 
 
-def _restore(run: Run, facts: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-    def below(prefix: str) -> dict[str, Tensor]:
-        return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
-
-    optimiser = run.trainer.optimiser.state_dict()
-    for name, tensor in below("optimiser/").items():
-        index, field = name.split("/")
-        optimiser["state"].setdefault(int(index), {})[field] = tensor
-    average = None if facts["averaged"] is None else (facts["averaged"], below("average/"))
-    state = {
-        "index": facts["index"],
-        "model": below("model/"),
-        "optimiser": optimiser,
-        "average": average,
-        "curriculum": facts["curriculum"],
-        "watch": facts["watch"],
-        "data": tensors["random/data"],
-        "noise": tensors["random/noise"],
-    }
-    run.trainer.load(state)
-    run.steps = [Step(*values) for values in facts["steps"]]
-    run.snapshots.kept = [Snapshot(step, below(f"snapshot/{step}/")) for step in facts["snapshots"]]
-
-
-def _optimiser_tensors(state: dict[str, Any]) -> dict[str, Tensor]:
-    return {
-        f"optimiser/{index}/{field}": torch.as_tensor(value).contiguous()
-        for index, fields in state["state"].items()
-        for field, value in fields.items()
-    }
+def _checksum(facts: str) -> str:
+    return hashlib.sha256(facts.encode()).hexdigest()
 
 
 def _unreadable(path: Path) -> Text:

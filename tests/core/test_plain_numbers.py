@@ -44,6 +44,6 @@ def test_they_must_be_of_the_right_kind_too(wrong):
 
 def test_a_seed_is_a_whole_number():
     assert type(whole_seed(np.int64(3))) is int and whole_seed(3) == 3
-    for wrong in (True, np.bool_(True), 1.0, -1, 2**63, "3", None):
+    for wrong in (True, np.bool_(True), 1.0, 2**63, "3", None):
         with pytest.raises(core.ConfigError, match="seed"):
             whole_seed(wrong)

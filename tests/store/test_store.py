@@ -1,5 +1,6 @@
 """Runs survive being stored, stopped, killed, damaged and evicted."""
 
+import json
 import os
 import random
 import signal
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 import core
 from core.recipes import make_recipe
@@ -95,6 +98,102 @@ def test_a_damaged_file_is_refused_with_a_sentence_and_the_others_are_not_touche
         store.load(path.stem)
     assert refusal.value.text("en").startswith(path.name) and refusal.value.text("zh") != refusal.value.text("en")
     assert store.load(other.stem).seed == 7
+
+
+def test_a_single_bit_that_fell_over_is_noticed(tmp_path):
+    store, run = Store(tmp_path), core.Run(small_recipe(ema=0.9), seed=3)
+    advance(run, 5)
+    path = store.save(run)
+    whole, chance = path.read_bytes(), random.Random(0)
+    header = 8 + int.from_bytes(whole[:8], "little")
+    noticed = {True: 0, False: 0}
+    for place in [chance.randrange(*part) for part in ((8, header), (header, len(whole))) for _ in range(60)]:
+        spoiled = bytearray(whole)
+        spoiled[place] ^= 1 << chance.randrange(8)
+        path.write_bytes(spoiled)
+        try:
+            again = store.load(path.stem)
+            assert again.steps == run.steps and same_weights(again, run)  # of no consequence
+        except StoreError:
+            noticed[place < header] += 1
+    assert noticed[True] > 55 and noticed[False] == 60
+
+
+def rewritten(path: Path, change) -> None:
+    """Without digests, as files from before are: whatever is changed in it, nobody notices by those."""
+    with safe_open(path, "pt") as file:
+        facts = json.loads(file.metadata()["run"])
+        tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+    del facts["digest"]
+    change(facts, tensors)
+    save_file(tensors, path, metadata={"run": json.dumps(facts)})
+
+
+def test_files_from_before_there_were_digests_are_read(tmp_path):
+    store, run = Store(tmp_path), core.Run(small_recipe(ema=0.9), seed=3)
+    advance(run, 5)
+    path = store.save(run)
+    rewritten(path, lambda facts, tensors: None)
+    again = store.load(path.stem)
+    assert again.steps == run.steps and same_weights(again, run)
+
+
+WEIGHT = "head.proj.weight"
+UNLIKELY = {  # what a run never wrote
+    "index below 0": lambda facts, _: facts.update(index=-1),
+    "index not a number": lambda facts, _: facts.update(index="5"),
+    "index is no whole number": lambda facts, _: facts.update(index=5.0),
+    "index beyond the steps": lambda facts, _: facts.update(index=6),
+    "a step too few": lambda facts, _: facts["steps"].pop(),
+    "steps out of order": lambda facts, _: facts["steps"].reverse(),
+    "a loss that is a text": lambda facts, _: facts["steps"][2].__setitem__(1, "0.5"),
+    "a loss that is no number": lambda facts, _: facts["steps"][2].__setitem__(1, float("nan")),
+    "a loss without an end": lambda facts, _: facts["steps"][2].__setitem__(1, 10**400),
+    "a step that is none": lambda facts, _: facts["steps"].__setitem__(2, 3),
+    "steps that are none": lambda facts, _: facts.update(steps=None),
+    "no snapshots": lambda facts, _: facts.update(snapshots=[]),
+    "snapshots of later": lambda facts, tensors: (facts["snapshots"].append(9), tensors.update({name.replace("/5/", "/9/"): t.clone() for name, t in tensors.items() if name.startswith("snapshot/5/")})),
+    "snapshots out of order": lambda facts, _: facts["snapshots"].reverse(),
+    "a snapshot that is named oddly": lambda facts, _: facts["snapshots"].__setitem__(0, "0"),
+    "a snapshot that is missing": lambda facts, _: facts["snapshots"].append(4),
+    "half a snapshot": lambda _, tensors: tensors.pop(f"snapshot/1/{WEIGHT}"),
+    "a snapshot of another shape": lambda _, tensors: tensors.update({f"snapshot/1/{WEIGHT}": torch.zeros(1, 1).half()}),
+    "a snapshot of another kind": lambda _, tensors: tensors.update({f"snapshot/1/{WEIGHT}": tensors[f"model/{WEIGHT}"].clone()}),
+    "a weight that is missing": lambda _, tensors: tensors.pop(f"model/{WEIGHT}"),
+    "a weight that would be spread": lambda _, tensors: tensors.update({f"model/{WEIGHT}": torch.zeros(1, 1)}),
+    "a weight of somebody else": lambda _, tensors: tensors.update({"model/strange": torch.zeros(1)}),
+    "an average that is missing": lambda _, tensors: tensors.pop(f"average/{WEIGHT}"),
+    "an average that would be spread": lambda _, tensors: tensors.update({f"average/{WEIGHT}": torch.zeros(1, 1)}),
+    "an average nobody made": lambda facts, _: facts.update(averaged=None),
+    "an average of -1": lambda facts, _: facts.update(averaged=-1),
+    "a moment of another shape": lambda _, tensors: tensors.update({"optimiser/0/exp_avg": torch.zeros(1)}),
+    "a moment that is missing": lambda _, tensors: tensors.pop("optimiser/0/exp_avg"),
+    "a moment of nothing": lambda _, tensors: tensors.update({"optimiser/99/exp_avg": torch.zeros(1)}),
+    "a moment without a name": lambda _, tensors: tensors.update({"optimiser/": torch.zeros(1)}),
+    "random numbers cut short": lambda _, tensors: tensors.update({"random/data": tensors["random/data"][:100].clone()}),
+    "no random numbers": lambda _, tensors: tensors.pop("random/noise"),
+    "no curriculum": lambda facts, _: facts.update(curriculum=None),
+    "half a curriculum": lambda facts, _: facts["curriculum"].pop("limit"),
+    "a curriculum of nothing": lambda facts, _: facts["curriculum"].update(limit=0),
+    "a curriculum too long": lambda facts, _: facts["curriculum"].update(limit=1000),
+    "nobody watches": lambda facts, _: facts.update(watch=[]),
+    "a watch without an end": lambda facts, _: facts["watch"].update(excess=float("inf")),
+    "no recipe": lambda facts, _: facts.update(recipe=None),
+    "a recipe of lists": lambda facts, _: facts.update(recipe={"model": [], "task": [], "training": []}),
+    "a seed that is none": lambda facts, _: facts.update(seed=3.0),
+    "nothing at all": lambda facts, tensors: (facts.pop("steps"), tensors.pop("random/data")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", UNLIKELY)
+def test_what_no_run_has_written_is_refused_also_without_a_digest(tmp_path, what):
+    store, run = Store(tmp_path), core.Run(small_recipe(ema=0.9), seed=3)
+    advance(run, 5)
+    path = store.save(run)
+    rewritten(path, UNLIKELY[what])
+    with pytest.raises(StoreError) as refusal:
+        store.load(path.stem)
+    assert refusal.value.text("en").startswith(path.name)
 
 
 @pytest.mark.parametrize("key", ["../outside", "a/b", "", ".", "a.b"])
