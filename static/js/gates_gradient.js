@@ -97,8 +97,8 @@ export class Gradient {
   trace({ name, family, logs, shares, place }) {
     const [tint, symbol] = LOOKS[family], dash = DASHES[place % DASHES.length], fill = COLOURS[tint]();
     return {
-      name, x: logs.map((_, t) => t), y: shares.map((log) => 10 ** log), customdata: logs.map((log) => 10 ** log), mode: "lines+markers",
-      line: { color: fill, width: 2.5, dash }, marker: { symbol, size: logs.length > 30 ? 4 : 8, color: fill },
+      name, x: logs.map((_, t) => t), y: shares.map((log) => 10 ** log), customdata: logs.map((log) => 10 ** log), mode: logs.length > 30 ? "lines" : "lines+markers", // marks close together would hide the dashes
+      line: { color: fill, width: 2.5, dash }, marker: { symbol, size: 8, color: fill },
       hovertemplate: `${name} · %{x}<br>${say("gates.share_of_last")}: %{y:.3e}<br>|∂L/∂h|: %{customdata:.3e}<extra></extra>`,
     };
   }
@@ -109,7 +109,7 @@ export class Gradient {
     const range = [Math.min(...lines.map(({ lowest }) => lowest)) - 0.5, Math.max(...lines.map(({ highest }) => highest)) + 0.5];
     const names = this.narrow ? null : this.names(lines, range);
     return {
-      margin: { l: 92 }, annotations: names ?? [], showlegend: !names,
+      margin: { l: 108 }, annotations: names ?? [], showlegend: !names,
       xaxis: {
         tickvals: ticks, ticktext: ticks.map((t) => (own ? escaped(isolated(tokens()[t], LETTERS)) : String(t))), zeroline: false, range: [-0.5, length - 0.5], automargin: true,
         title: { text: say(own ? "gates.tokens_read" : "gates.position_read"), standoff: 8 },
