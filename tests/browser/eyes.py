@@ -69,6 +69,10 @@ LOOK = """() => {
     }
     if (/NaN|undefined|Infinity|null/.test(document.querySelector('#tabs').innerText)) minded.push('something is not a number');
     if (document.documentElement.scrollWidth > window.innerWidth) minded.push('wider than the screen');
+    const scrolls = (e) => { for (let up = e.parentElement; up; up = up.parentElement) if (/auto|scroll/.test(getComputedStyle(up).overflowX)) return true; };
+    for (const e of document.querySelectorAll('#tabs > .tabitem :is(p, button, select, input, canvas, svg, h3, h4, table)')) { // a frame that hides what is too wide does not make it narrow
+        if (visible(e) && !e.parentElement.closest('svg') && e.getBoundingClientRect().right > window.innerWidth + 2 && !scrolls(e)) minded.push(`“${(e.textContent || e.className).trim().slice(0, 40)}” lies beyond the screen`);
+    }
     return [...new Set(minded)];
 }"""
 
