@@ -18,7 +18,7 @@ from app.i18n import WORDS
 from app.jobs import is_key, office
 from app.keeping import Keeper
 from app.shipped import Opened
-from app.training_words import run_lead, run_title
+from app.training_names import run_lead, run_title
 from app.writing import usual_length
 from core import InputError
 from core.decoding import writes
@@ -199,6 +199,7 @@ def story(name: str) -> dict[str, Any]:
         "focus": one.focus,
         "alphabet": [token for token in run.task.tokens if token in run.task.ids],
         "steps": [step.index for step in run.steps],
+        "planned": run.recipe.training.steps,
         "loss": [step.loss for step in run.steps],
         "accuracies": [step.accuracy for step in run.steps],
         "snapshots": [snapshot.step for snapshot in run.snapshots],
@@ -208,6 +209,5 @@ def story(name: str) -> dict[str, Any]:
 
 def _trained_offer(opened: Opened) -> Offer:
     run = opened.run
-    made, steps = len(run.steps), run.recipe.training.steps
-    lead = run_lead(run.recipe.family, run.task.name, run.seed, opened.facts["accuracy"], made, steps)
-    return Offer(opened.name, run_title(run.recipe.family, run.task.name, run.seed), lead)
+    lead = run_lead(run.recipe, run.seed, opened.facts["accuracy"], len(run.steps))
+    return Offer(opened.name, run_title(run.recipe, run.seed), lead)

@@ -12,10 +12,13 @@ from app.training_sizes import check_memory, check_samples, check_seconds
 from core import ConfigError, Text, costs
 from core.config import CONFIGS, TransformerConfig
 from core.forks import Forked
+from core.jobs.sight import given_of
+from core.layers.heads import IGNORE
 from core.models import configure
 from core.recipes import RECIPES, Recipe, make_recipe, recipe
 from core.tasks import TASKS, Task
 from core.tasks.files import Content
+from core.tasks.layouts import Examples
 from core.tasks.own import Own, own
 from core.training.options import Training
 
@@ -215,19 +218,30 @@ def example_of(chosen: Recipe) -> dict[str, Any]:
     sequence = one.target_lengths is not None
     target = one.target[0, : one.target_lengths[0]].tolist() if sequence else []
     said = {language: task.say_answer(source, one, language) for language in ("en", "zh")}
-    if sequence:
+    given = source
+    if task.forms == ("stream",) and source:
+        given, asked = _as_read(task, one, source)
+        answer = dict.fromkeys(("en", "zh"), task.show(asked))
+    elif sequence:
         answer = dict.fromkeys(("en", "zh"), task.show(target))
     elif "tags" in task.forms and "label" not in task.forms:
         answer = {language: words.split(" ") for language, words in said.items()}
     else:
         answer = {language: [words] for language, words in said.items()}
     return {
-        "source": task.show(source),
+        "source": task.show(given),
         "answer": answer,
         "form": task.forms[0],
         "alignment": task.alignment(source, target) if sequence else None,
         "text": {"problem": task.say(source), "answer": said},
     }
+
+
+def _as_read(task: Task, one: Examples, source: list[int]) -> tuple[list[int], list[int]]:
+    """What is given and what is asked for, where a stream itself decides that."""
+    batch = task.lay_out(one, "stream")
+    target = batch.target[0].tolist()
+    return given_of(batch.inputs[0][0].tolist(), target, source), [token for token in target if token != IGNORE]
 
 
 def check_seed(seed: int) -> int:

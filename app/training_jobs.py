@@ -7,7 +7,8 @@ from typing import Any
 from app import training
 from app.controls import both
 from app.jobs import office
-from app.training_words import run_title
+from app.training_names import run_marks, run_title
+from app.training_words import task_title
 from core.forks import Forked
 from core.jobs import Job
 from core.tasks.files import without_text
@@ -25,8 +26,10 @@ def job_facts(job: Job) -> dict[str, Any]:
         "key": job.key,
         "family": recipe.family,
         "task": recipe.task.name,
+        "task_title": both(task_title(recipe.task.name)),
         "seed": job.seed,
-        "title": both(run_title(recipe.family, recipe.task.name, job.seed)),
+        "title": both(run_title(recipe, job.seed)),
+        "marks": [both(mark) for mark in run_marks(recipe)],
         "status": job.status,
         "problem": both(job.problem) if job.problem else None,
         "index": job.progress,

@@ -35,7 +35,7 @@ TASKS = {
     "entities": "实体",
     "sentence classes": "句子分类",
     "questions": "问答",
-    "nested names": "嵌套名称",
+    "nested names": "嵌套实体",
     "own text": "自己的文本",
     "own pairs": "自己的文本对",
     "own labels": "自己的分类",
@@ -78,20 +78,3 @@ def task_title(name: str) -> Text:
 
 def variant_title(name: str) -> Text:
     return Text(*VARIANTS.get(name, (name, name)))
-
-
-def run_title(family: str, task: str, seed: int) -> Text:
-    name = task_title(task)
-    return Text(
-        f"{family_title(family)} on {name.en}, seed {seed}", f"{family_title(family)} · {name.zh}，种子 {seed}"
-    )
-
-
-def run_lead(family: str, task: str, seed: int, accuracy: float, made: int, steps: int) -> Text:
-    """In one sentence, what came of it."""
-    title = run_title(family, task, seed)
-    of_en, of_zh = ("", "") if made >= steps else (f" of {steps}", f"（共 {steps} 步）")
-    return Text(
-        f"{title.en}: {accuracy:.1%} on held-out problems after {made}{of_en} steps.",
-        f"{title.zh}：训练 {made} 步{of_zh}后，留出题的准确率为 {accuracy:.1%}。",
-    )

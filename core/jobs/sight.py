@@ -28,6 +28,7 @@ HEAD = re.compile(r"(?P<point>(?P<stack>.*?)(?:blocks\.(?P<layer>\d+)\.)?(?P<kin
 GATE = re.compile(r"(?P<name>(?P<stack>.*?)layers\.\d+\.(?:fwd|bwd))\.(?P<point>\w+)")
 GATES = ("forget", "update", "input", "reset", "output", "hidden", "cell", "candidate")  # those told first, first
 WITHIN = {"hidden": (-1.0, 1.0), "candidate": (-1.0, 1.0)}  # of a tanh; gates are from 0 to 1
+UNSEEN = {" ": "␣", "\n": "⏎", "\t": "⇥"}
 Words = dict[str, list[str]]  # by language
 
 
@@ -66,8 +67,10 @@ class Sitting:
 
     def _problem(self, number: int, said: Words, right: Words) -> dict[str, Any]:
         source = self.examples.source[number, : self.examples.source_lengths[number]].tolist()
-        if not source:  # a text to be written on
-            source = self.batch.inputs[0][number].tolist()
+        if self.form == "stream" and not self.writes:
+            read = self.batch.inputs[0][number, : self.batch.lengths[number]].tolist()
+            # a text to be written on has no source
+            source = given_of(read, self.batch.target[number].tolist(), source) if source else read
         hits = [i < len(said["en"]) and said["en"][i] == token for i, token in enumerate(right["en"])]
         ok = all(hits) and len(said["en"]) == len(right["en"])
         tokens = _visible(self.run.task.show(source))
@@ -179,6 +182,12 @@ class Sitting:
         }
 
 
+def given_of(read: list[int], target: list[int], source: list[int]) -> list[int]:
+    """What a stream gives before its answer begins; the source, if answers stand between what is given."""
+    asked = [i for i, token in enumerate(target) if token != IGNORE]
+    return read[: asked[0] + 1] if asked == list(range(asked[0], asked[0] + len(asked))) else source
+
+
 def _lists(answers: Tensor | list, target: Tensor) -> tuple[list, list]:
     return answers.tolist() if isinstance(answers, Tensor) else answers, target.tolist()
 
@@ -188,8 +197,8 @@ def _until_end(ids: list[int]) -> list[int]:
 
 
 def _visible(tokens: list[str]) -> list[str]:
-    """A space is a token too, and must be seen."""
-    return ["␣" if token == " " else token for token in tokens]
+    """A space or the end of a line is a token too, and must be seen."""
+    return [UNSEEN.get(token, token) for token in tokens]
 
 
 def _bytes(shares: Tensor) -> str:

@@ -8,7 +8,7 @@ import { Transport } from "./train_buttons.js";
 import { Charts } from "./train_charts.js";
 import { ForkPanel } from "./train_fork.js";
 import { Hero } from "./train_hero.js";
-import { comeBack, find, focused, start } from "./train_jobs.js";
+import { comeBack, focused, offerOf, start } from "./train_jobs.js";
 import { Noticed } from "./train_noticed.js";
 import { Problems } from "./train_problems.js";
 import { RecipeColumn } from "./train_recipe.js";
@@ -38,6 +38,7 @@ export async function mountTrain(parent) {
   async function begin() {
     problem.hidden = true;
     if (shown.refusal && !shown.checking) return complain(shown.refusal);
+    if (onShow() && !shown.checking) return main.scrollIntoView({ behavior: "smooth" });
     go.disabled = true;
     try {
       await start(state.recipe);
@@ -52,14 +53,15 @@ export async function mountTrain(parent) {
     problem.textContent = sentence;
     problem.hidden = false;
   };
+  const onShow = () => shown.check && offerOf(shown.check.key, shown.check.known) === null;
   const offer = () => {
-    const { recipe } = state, { check, refusal } = shown, known = check && (find(check.key)?.job.status ?? check.known);
-    summary.textContent = say("train.summary", { title: titleOf(recipe) });
-    go.textContent = say(known === "done" ? "train.open_known" : known ? "train.join" : "train.go", { title: titleOf(recipe) });
-    go.setAttribute("aria-disabled", String(Boolean(refusal)));
-    go.title = refusal ?? "";
+    const title = titleOf(state.recipe), { check, refusal } = shown, what = check ? offerOf(check.key, check.known) : "go";
+    summary.textContent = say("train.summary", { title });
+    go.textContent = say(`train.offer.${what ?? "on_show"}`, { title });
+    go.setAttribute("aria-disabled", String(Boolean(refusal) || what === null));
+    go.title = refusal ?? (what === null ? say("train.on_show_hint") : "");
     if (!refusal) problem.hidden = true;
-    facts.textContent = check ? say(known === "done" ? "train.facts_known" : "train.facts", { n: check.parameters, steps: check.steps }) : refusal ? say("train.not_yet") : "";
+    facts.textContent = check ? say(what === "show" ? "train.facts_known" : "train.facts", { n: check.parameters, steps: check.steps }) : refusal ? say("train.not_yet") : "";
   };
   const look = () => {
     const sight = focused()?.sight ?? null;

@@ -6,18 +6,20 @@ import { chooseRun } from "./session.js";
 import { shown, state } from "./store.js";
 import { openTab } from "./tabs.js";
 import { command, focused } from "./train_jobs.js";
-import { inLanguage, say } from "./words.js";
+import { format, inLanguage, say } from "./words.js";
 
 const RECURRENT = ["rnn", "gru", "lstm"];
 const RUNS = ["running", "queued"];
+const atStart = ({ index, recipe }) => index <= (recipe.origin?.step ?? 0);
+const unstored = (job) => (atStart(job) && !RUNS.includes(job.status) ? "train.step_first" : "train.nothing_stored");
 // what it does, the sign on it as paths of 14 × 14, and why it cannot be done now (null: it can)
 const BUTTONS = {
   pause: ["M3 2h3v10H3zM8 2h3v10H8z", ({ status }) => (RUNS.includes(status) ? null : "train.not_running")],
   go: ["M3 1.5v11l9.5-5.5z", ({ status }) => (RUNS.includes(status) ? "train.runs_already" : status === "done" ? "train.at_end" : null)],
   step: ["M2 2v10l7-5zM10 2h2.4v10H10z", ({ status, index, steps }) => (index >= steps ? "train.at_end" : status === "paused" ? null : "train.pause_first")],
   stop: ["M2.5 2.5h9v9h-9z", ({ status }) => ([...RUNS, "paused"].includes(status) ? null : "train.not_running")],
-  rewind: ["M1.5 2h2.4v10H1.5zM12.5 2v10L5 7z", ({ index, recipe }) => (index > (recipe.origin?.step ?? 0) ? null : "train.at_start")],
-  fork: ["M6 13V8.4L2.3 4.2l1.6-1.4L7 6.2l3.1-3.4 1.6 1.4L8 8.4V13z", ({ forkable }) => (forkable?.length ? null : "train.nothing_stored")],
+  rewind: ["M1.5 2h2.4v10H1.5zM12.5 2v10L5 7z", (job) => (atStart(job) ? "train.at_start" : null)],
+  fork: ["M6 13V8.4L2.3 4.2l1.6-1.4L7 6.2l3.1-3.4 1.6 1.4L8 8.4V13z", (job) => (job.forkable?.length ? null : unstored(job))],
 };
 
 export class Transport {
@@ -59,7 +61,7 @@ export class Transport {
 
   async lookInside() {
     const { job } = focused();
-    if (job.stored === null) return this.say(say("train.nothing_stored"));
+    if (job.stored === null) return this.say(say(unstored(job)));
     await chooseRun(job.key);
     if (!shown.problem) openTab(RECURRENT.includes(job.family) ? "gates" : "attention");
     else this.say(shown.problem);
@@ -81,16 +83,16 @@ export class Transport {
     for (const [name, button] of Object.entries(this.buttons)) {
       const why = this.refused(name);
       button.setAttribute("aria-disabled", String(Boolean(why)));
-      button.title = say(why ?? `train.hint.${name}`);
+      button.title = say(why ?? (name === "rewind" && job.status === "done" ? "train.hint.rewind_done" : `train.hint.${name}`));
     }
     this.look.setAttribute("aria-disabled", String(job.stored === null));
-    this.look.title = job.stored === null ? say("train.nothing_stored") : say("train.look_hint", { step: job.stored });
+    this.look.title = job.stored === null ? say(unstored(job)) : say("train.look_hint", { step: job.stored });
     if (job.problem && !job.noticed.length) this.say(inLanguage(job.problem));
   }
 }
 
 function statusWords({ status, index, steps, seconds_left: left, tokens_per_s: speed, place, accuracy, sharing }) {
-  const words = [say(`train.status.${status}`), say("step_of", { step: index, last: steps })];
+  const words = [say(`train.status.${status}`), say("step_of", { step: format(index, ","), last: format(steps, ",") })];
   if (place) words.push(say("train.place", { place }));
   if (status === "running" && left !== null && left !== undefined) words.push(say(left < 90 ? "train.seconds_left" : "train.minutes_left", { s: Math.max(1, Math.round(left)), m: Math.round(left / 60) }));
   if (status === "running" && speed) words.push(say("train.speed", { n: Math.round(speed) }));

@@ -1,7 +1,7 @@
 // One measure of one or more runs over their steps: light enough to be painted anew with every step.
 
 import { make } from "./dom.js";
-import { cursorMarks, layOut, LEFT, sceneOf, TOP } from "./train_marks.js";
+import { cursorMarks, layOut, sceneOf } from "./train_marks.js";
 import { paint } from "./train_scene.js";
 import { say } from "./words.js";
 
@@ -27,7 +27,7 @@ export class TrainChart {
     if (this.data) this.draw();
   }
 
-  // data: {runs: [{label, colour, history, focus, live}], scale, last, lines: [{value, text}], moments, cursor, pinned}
+  // data: {runs: [{number, label, colour, history, focus, live}], scale, last, lines: [{value, name, share}], moments, cursor, pinned}
   set(data) {
     this.data = data;
     this.draw();
@@ -60,21 +60,21 @@ export class TrainChart {
     this.tip.hidden = cursor === null || hovered !== this;
     if (this.tip.hidden) return;
     const lines = [say("step", { step: cursor })];
-    for (const { label, history } of runs) {
+    for (const { number, label, history } of runs) {
       const i = history.at(cursor), value = i === null ? null : history.columns[this.options.measure][i];
-      if (value != null) lines.push(`${runs.length > 1 ? `${label}: ` : ""}${this.options.exact(value)}`);
+      if (value != null) lines.push(`${runs.length > 1 ? `${number} ${label}: ` : ""}${this.options.exact(value)}`);
     }
     const near = moments.filter(({ step }) => Math.abs(this.place.px(step) - this.place.px(cursor)) < 7);
     this.tip.textContent = [...lines, ...near.map(({ step, text }) => `◆ ${say("moment_at", { step, what: text })}`)].join("\n");
     const at = this.place.px(cursor), wide = this.tip.offsetWidth;
     this.tip.style.left = `${at + 12 + wide < this.width ? at + 12 : Math.max(0, at - wide - 12)}px`;
-    this.tip.style.top = `${TOP + 2}px`;
+    this.tip.style.top = `${this.place.top + 2}px`;
   }
 
   stepAt(event) {
     if (!this.place) return null;
     const x = event.clientX - this.canvas.getBoundingClientRect().left, { last, scale } = this.data;
-    const share = Math.max(0, Math.min(1, (x - LEFT) / this.place.inner));
+    const share = Math.max(0, Math.min(1, (x - this.place.left) / this.place.inner));
     return Math.round(scale === "log" ? Math.expm1(share * Math.log1p(last)) : share * last);
   }
 

@@ -8,19 +8,19 @@ import { pngOf } from "./svg_files.js";
 import { TrainChart } from "./train_chart.js";
 import { captionOf } from "./train_caption.js";
 import { COLUMNS } from "./train_history.js";
-import { find, moving, visible } from "./train_jobs.js";
+import { colourOf, find, moving, visible } from "./train_jobs.js";
 import { shortNames } from "./train_names.js";
+import { exact, three } from "./train_numbers.js";
 import { FONT, svgParts } from "./train_scene.js";
 import { format, inLanguage, say } from "./words.js";
 
-const [LARGE, SMALL] = [250, 128]; // px, heights
+const [LARGE, SMALL, LEGEND] = [270, 128, 20]; // px, heights; the last of a line of the legend in a picture that is kept
 const share = (value) => format(value, ".0%");
-const digits = (n) => (value) => String(Number(value.toPrecision(n)));
 const MEASURES = {
   accuracy: { height: LARGE, range: [0, 1], format: share, formatY: share, exact: (v) => format(v, ".2%") },
-  loss: { height: LARGE, format: digits(3), exact: String },
-  grad_norm: { height: SMALL, format: digits(3), exact: String, logY: true },
-  lr: { height: SMALL, format: digits(3), exact: String },
+  loss: { height: LARGE, format: three, exact },
+  grad_norm: { height: SMALL, format: three, exact, logY: true },
+  lr: { height: SMALL, format: three, exact },
   tokens_per_s: { height: SMALL, format: (v) => format(Math.round(v), ","), exact: (v) => format(Math.round(v), ",") },
 };
 
@@ -64,16 +64,16 @@ export class Charts {
     if (!this.grid.clientWidth || !shown.jobs.length) return;
     this.offerScale();
     const names = shortNames(drawn), lead = drawn.includes(focus) ? focus : drawn[0];
-    const runs = drawn.map((one, i) => ({ label: names[i], colour: tint(`--iv-run-${one.colour}`), history: one.history, focus: one === focus, live: one.job.status === "running" }));
+    const runs = drawn.map((one, i) => ({ number: one.slot + 1, label: names[i], colour: tint(colourOf(one)), history: one.history, focus: one === focus, live: one.job.status === "running" }));
     runs.sort((a, b) => a.focus - b.focus); // the one in focus on top
     const last = Math.max(2, ...drawn.map(({ job }) => job.steps));
-    const moments = (lead?.moments ?? []).map(({ step, text }) => ({ step, text: inLanguage(text) }));
-    const lines = lead ? [{ value: lead.job.chance, text: say("train.chance", { share: lead.job.chance }) }, { value: lead.job.goal, text: say("train.goal", { share: lead.job.goal }) }] : [];
+    const moments = (lead?.moments ?? []).map(({ step, text, head }) => ({ step, head, text: inLanguage(text) }));
+    const lines = ["chance", "goal"].flatMap((name) => (lead?.job[name] == null ? [] : [{ value: lead.job[name], name: say(`train.${name}`), share: share(lead.job[name]) }]));
     const timed = drawn.some(({ history }) => history.columns.tokens_per_s.some((value) => value !== null)); // not of a run that was stored
     this.charts.at(-1).box.parentElement.hidden = !timed;
     this.grid.classList.toggle("untimed", !timed);
     for (const chart of this.charts) {
-      const only = chart.options.measure === "accuracy" ? lines.filter(({ value }) => value != null) : [];
+      const only = chart.options.measure === "accuracy" ? lines : [];
       chart.set({ runs, scale: state.trainScale, last, lines: only, moments, cursor: this.cursor, hovered: this.hovered, pinned: this.pinned });
     }
     this.took = performance.now() - began;
@@ -96,13 +96,15 @@ export class Charts {
   }
 
   svg() {
-    const box = this.grid.getBoundingClientRect(), root = make("svg", {
-      xmlns: "http://www.w3.org/2000/svg", width: box.width, height: box.height, viewBox: `0 0 ${box.width} ${box.height}`, "font-family": FONT,
-    }, make("rect", { width: box.width, height: box.height, fill: tint("--iv-card") }));
+    const box = this.grid.getBoundingClientRect(), { runs } = this.charts[0].data, legend = runs.length > 1 ? [...runs].sort((a, b) => a.number - b.number) : [];
+    const height = box.height + LEGEND * legend.length, root = make("svg", {
+      xmlns: "http://www.w3.org/2000/svg", width: box.width, height, viewBox: `0 0 ${box.width} ${height}`, "font-family": FONT,
+    }, make("rect", { width: box.width, height, fill: tint("--iv-card") }));
     for (const chart of this.charts.filter(({ canvas }) => canvas.clientWidth)) {
       const at = chart.canvas.getBoundingClientRect();
       root.append(make("g", { transform: `translate(${at.left - box.left} ${at.top - box.top})` }, ...svgParts(chart.scene())));
     }
+    root.append(...legend.map(({ number, label, colour }, i) => make("text", { x: 10, y: box.height + LEGEND * (i + 1) - 5, fill: colour, "font-size": 13, "font-weight": 600 }, `${number}  ${label}`)));
     return new XMLSerializer().serializeToString(root);
   }
 

@@ -9,6 +9,8 @@ const ownTask = () => shown.file?.task ?? null; // how the dropped file was read
 
 export const tasks = () => [...shown.menu.tasks, ...(ownTask() ? [ownTask()] : [])];
 export const taskOf = (name) => tasks().find((task) => task.name === name);
+// is the task of a run here: if it was made from a file, is it from this one?
+export const hasTaskOf = ({ task, recipe }) => Boolean(taskOf(task)) && recipe.task.file?.digest === taskOf(task).digest;
 export const variantsOf = (family, task) => shown.menu.recipes.filter((recipe) => recipe.family === family && recipe.task === task);
 
 export function recipeOf({ family, task, variant }) {

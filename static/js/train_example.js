@@ -1,15 +1,16 @@
 // One problem of the task as it is set and answered, and where whoever knows the rule would look.
 
 import { make } from "./dom.js";
+import { visibleToken } from "./train_words.js";
 import { language, say } from "./words.js";
 
 const MOST = 3; // pairs that are spelled out
 
-export function exampleOf({ source, answer, alignment }) {
-  const said = answer[language];
+export function exampleOf({ source: given, answer, alignment }) {
+  const source = given.map(visibleToken), said = answer[language].map(visibleToken);
   const problem = source.map((token) => make("span", { class: "token" }, token));
   const light = (places, on) => places.forEach((i) => problem[i]?.classList.toggle("hot", on));
-  const given = said.map((token, i) => {
+  const answered = said.map((token, i) => {
     const places = alignment?.[i] ?? [];
     const looks = { onpointerenter: () => light(places, true), onpointerleave: () => light(places, false), onfocus: () => light(places, true), onblur: () => light(places, false) };
     return places.length
@@ -19,7 +20,7 @@ export function exampleOf({ source, answer, alignment }) {
   const where = alignment && sentence(source, said, alignment);
   return make("div", { class: "example" },
     source.length ? make("div", { class: "example-row" }, make("small", {}, say("train.problem")), make("div", { class: "tokens" }, ...problem)) : null,
-    make("div", { class: "example-row" }, make("small", {}, say("train.answer")), make("div", { class: "tokens" }, ...given)),
+    make("div", { class: "example-row" }, make("small", {}, say("train.answer")), make("div", { class: "tokens" }, ...answered)),
     where ? make("p", { class: "example-where" }, where) : null);
 }
 

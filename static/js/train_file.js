@@ -2,7 +2,8 @@
 
 import { askJson, Refusal } from "./api.js";
 import { make } from "./dom.js";
-import { on, show, shown } from "./store.js";
+import { on, show, shown, state } from "./store.js";
+import { visibleToken } from "./train_words.js";
 import { inLanguage, say } from "./words.js";
 
 const MOST_BYTES = 5_000_000;
@@ -28,8 +29,9 @@ export function mountFile(parent, use) {
     try {
       const text = await textOf(file);
       const found = await askJson("train/file", { name: file.name, text });
-      show({ file: { name: file.name, text, task: { ...found, name: found.kind } } });
+      shown.file = { name: file.name, text, task: { ...found, name: found.kind } }; // there before it is told: nobody is to ask for the task of the last file
       use(found.kind);
+      show({ file: shown.file });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       problem.textContent = error.message;
@@ -39,9 +41,9 @@ export function mountFile(parent, use) {
     }
   }
 
-  on(["file"], () => {
-    report.hidden = !shown.file;
-    if (shown.file) report.replaceChildren(...reportOf(shown.file));
+  on(["file", "recipe"], () => {
+    report.hidden = shown.file?.task.name !== state.recipe.task;
+    if (!report.hidden) report.replaceChildren(...reportOf(shown.file));
   });
 }
 
@@ -78,7 +80,7 @@ function reportOf({ name, task: { title, help, rows, held_out: heldOut, first, v
     make("p", {}, make("b", {}, name), " → ", inLanguage(title), say("train.comma"), inLanguage(help)),
     make("small", {}, say("train.file_rows", { rows, held_out: heldOut })),
     make("div", { class: "file-rows" }, make("table", {}, ...first.map(({ problem, answer }) => make("tr", {}, ...cells(problem, answer))))),
-    make("small", {}, say("train.file_words", { size: vocabulary.size, tokens: vocabulary.tokens.slice(3, 27).join(" ") })),
+    make("small", {}, say("train.file_words", { size: vocabulary.size, tokens: vocabulary.tokens.slice(3, 27).map(visibleToken).join(" ") })),
     labels?.length ? make("small", {}, say("train.file_labels", { labels: labels.slice(0, 12).join(say("train.comma")) })) : null,
   ].filter(Boolean);
 }

@@ -4,6 +4,7 @@ import { make } from "./dom.js";
 import { set, shown, state } from "./store.js";
 import { fresh, recipeOf, taskOf, variantsOf } from "./train_choices.js";
 import { exampleOf } from "./train_example.js";
+import { offerOf } from "./train_jobs.js";
 import { titleOf } from "./train_words.js";
 import { inLanguage, say, sayInto } from "./words.js";
 
@@ -33,13 +34,14 @@ export class Hero {
     this.element.hidden = shown.jobs.length > 0;
     if (this.element.hidden) return;
     const { recipe } = state, task = taskOf(recipe.task), { check, refusal } = shown;
-    this.title.textContent = say(check?.known ? "train.hero_known" : "train.hero_title", { title: titleOf(recipe) });
+    const what = check ? offerOf(check.key, check.known) : "go";
+    this.title.textContent = say(what === "go" ? "train.hero_title" : "train.hero_known", { title: titleOf(recipe) });
     this.help.textContent = inLanguage(task.help);
-    this.go.textContent = say("train.do_train");
+    this.go.textContent = say(`train.hero_do.${what}`);
     this.go.setAttribute("aria-disabled", String(Boolean(refusal)));
     this.go.title = refusal ?? "";
     if (!check) return;
     this.example.replaceChildren(exampleOf(check.example));
-    sayInto(this.words, say(recipeOf(recipe).why ? "train.hero_bad" : "train.hero_words", { chance: check.chance, steps: check.steps, n: check.parameters }));
+    sayInto(this.words, say(what !== "go" ? "train.hero_again" : recipeOf(recipe).why ? "train.hero_bad" : "train.hero_words", { chance: check.chance, steps: check.steps, n: check.parameters }));
   }
 }

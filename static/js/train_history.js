@@ -21,13 +21,15 @@ export class History {
   }
 
   // Rows of [step, loss, accuracy, lr, grad_norm, tokens_per_s] that replace everything after a step.
-  // Without rows it is a rewind: what there was stays to be compared with, unless a longer ghost is there already.
+  // Without rows it is a rewind, and true: what there was stays to be compared with, unless a longer ghost is there already.
   take(after, rows) {
-    if (!rows.length && after < this.last && this.length > (this.ghost?.columns.step.length ?? 0)) {
+    const rewound = !rows.length && after < this.last;
+    if (rewound && this.length > (this.ghost?.columns.step.length ?? 0)) {
       this.ghost = { columns: this.columns, smooth: this.smooth, extents: this.extents };
     }
     if (after < this.last) this.cut(this.columns.step.filter((step) => step <= after).length);
     for (const row of rows) this.push(row);
+    return rewound;
   }
 
   cut(count) {

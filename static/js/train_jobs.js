@@ -1,14 +1,14 @@
 // The runs of the Train tab: what the server tells of them while they are trained, and what can be asked of them.
-// Each is {key, job, history, moments, sight, colour, visible}; `shown.jobs` lists them, the newest first.
+// Each is {key, job, history, moments, sight, slot, visible, again}; `shown.jobs` lists them, the newest first.
 
 import { askJson } from "./api.js";
 import { askAbout } from "./train_choices.js";
 import { History } from "./train_history.js";
-import { asRun, forgetKey, knownJobs, rememberKey } from "./train_keys.js";
+import { asRun, forgetKey, knownJobs, rememberKey, slotOf } from "./train_keys.js";
 import { chooseRun } from "./session.js";
 import { set, show, shown, state } from "./store.js";
 
-export const COLOURS = 6;
+const COLOURS = 8;
 const PAGE = crypto.randomUUID?.() ?? String(Math.random());
 const MOVING = ["queued", "running", "paused"];
 const LINGER_MS = 3000;
@@ -18,6 +18,7 @@ let source = null, streamed = [], closing = null;
 export const find = (key) => shown.jobs.find((one) => one.key === key) ?? null;
 export const focused = () => find(state.trained);
 export const moving = ({ job }) => MOVING.includes(job.status);
+export const colourOf = ({ slot }) => `--iv-run-${slot % COLOURS}`;
 export const visible = () => shown.jobs.filter((one) => one.visible);
 
 export async function comeBack() {
@@ -27,6 +28,13 @@ export async function comeBack() {
   if (!find(state.trained)) set({ trained: shown.jobs[0]?.key ?? null });
   tell();
   document.addEventListener("visibilitychange", follow);
+}
+
+// What the large button does with a run, by its key and by what the server knew of it when it was asked:
+// "go", "show", "watch", "go_on", "again"; null when it is on show.
+export function offerOf(key, known) {
+  const here = find(key), status = here?.job.status ?? known, offer = { done: "show", queued: "watch", running: "watch", paused: "go_on", stopped: "go_on", failed: "again" }[status] ?? "go";
+  return here && state.trained === key && ["show", "watch"].includes(offer) ? null : offer;
 }
 
 export async function start(choice) {
@@ -39,7 +47,7 @@ export async function fork(key, body) {
 
 export async function command(key, what) {
   const job = await askJson(`train/${key}/${what}`, { page: PAGE }), one = take(job);
-  if (what === "rewind") one.history.take(job.index, []);
+  if (what === "rewind") takeSteps(one, job.index, []);
   show({ curves: key });
   tell();
 }
@@ -71,8 +79,7 @@ function take(job) {
   let one = find(job.key);
   const before = one?.job.status;
   if (!one) {
-    const taken = shown.jobs.map(({ colour }) => colour), free = [...Array(COLOURS).keys()].find((i) => !taken.includes(i));
-    one = { key: job.key, history: new History(), sight: null, colour: free ?? shown.jobs.length % COLOURS, visible: false };
+    one = { key: job.key, history: new History(), sight: null, slot: slotOf(job.key), visible: false, again: false };
     shown.jobs = [one, ...shown.jobs];
   }
   one.job = job;
@@ -118,8 +125,8 @@ function listen() {
   if (!source) return;
   hear("steps", ({ key, from, rows }) => {
     const one = find(key);
-    if (one?.again) showAgain(one, rows);
-    else one?.history.take(from, rows);
+    if (one?.again && !one.history.length) showAgain(one, rows);
+    else if (one) takeSteps(one, from, rows);
     show({ curves: key });
     follow();
   });
@@ -140,15 +147,23 @@ function listen() {
   hear("gone", ({ key }) => find(key) && remove(key));
 }
 
+// What it said and looked like later is no longer so after a rewind.
+function takeSteps(one, from, rows) {
+  if (one.history.take(from, rows)) {
+    one.sight = null;
+    show({ sight: one.key });
+  }
+}
+
 // A run that was trained before is drawn as it went, faster: whoever pressed the button sees it learn.
 function showAgain(one, rows) {
-  one.again = false;
   const each = Math.ceil(rows.length / (AGAIN_MS / FRAME_MS));
   let from = 0;
   const timer = setInterval(() => {
     for (const row of rows.slice(from, (from += each))) one.history.push(row);
+    one.again = from < rows.length;
+    if (!one.again) clearInterval(timer);
     show({ curves: one.key });
-    if (from >= rows.length) clearInterval(timer);
   }, FRAME_MS);
 }
 

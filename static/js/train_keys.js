@@ -2,17 +2,31 @@
 
 import { askJson } from "./api.js";
 
-const KEPT = "innerview-runs";
+const KEPT = "innerview-runs", SLOTS = "innerview-run-slots";
 const MOST = 100;
 
-export const keys = () => JSON.parse(localStorage.getItem(KEPT) ?? "[]");
+const stored = (name, none) => JSON.parse(localStorage.getItem(name) ?? none);
+const store = (name, value) => localStorage.setItem(name, JSON.stringify(value));
+
+export const keys = () => stored(KEPT, "[]");
 
 export function rememberKey(key) {
-  localStorage.setItem(KEPT, JSON.stringify([key, ...keys().filter((known) => known !== key)].slice(0, MOST)));
+  store(KEPT, [key, ...keys().filter((known) => known !== key)].slice(0, MOST));
 }
 
 export function forgetKey(key) {
-  localStorage.setItem(KEPT, JSON.stringify(keys().filter((known) => known !== key)));
+  const { [key]: _, ...left } = stored(SLOTS, "{}");
+  store(SLOTS, left);
+  store(KEPT, keys().filter((known) => known !== key));
+}
+
+// A run's number on the charts, and with it its colour: the same as long as it is on the list, also after a reload.
+export function slotOf(key) {
+  const all = stored(SLOTS, "{}"), known = new Set(keys());
+  const slots = Object.fromEntries(Object.entries(all).filter(([other]) => known.has(other) || other === key)), taken = Object.values(slots);
+  slots[key] ??= [...Array(taken.length + 1).keys()].find((slot) => !taken.includes(slot));
+  store(SLOTS, slots);
+  return slots[key];
 }
 
 // The jobs of those runs, the newest first; what the store has given up is left out.

@@ -2,7 +2,7 @@
 
 import { make } from "./dom.js";
 import { set } from "./store.js";
-import { choiceOf } from "./train_choices.js";
+import { choiceOf, hasTaskOf } from "./train_choices.js";
 import { focused } from "./train_jobs.js";
 import { inLanguage, say } from "./words.js";
 
@@ -24,7 +24,8 @@ export class Noticed {
 
   row(job, { what, remedy, changes, variant, kind }) {
     return make("div", { class: "noticed", "data-kind": kind }, make("p", {}, inLanguage(what)), remedy ? make("button", {
-      type: "button", class: "small remedy", title: say("train.remedy_hint"), onclick: () => {
+      type: "button", class: "small remedy", title: say("train.remedy_hint"), onclick: ({ currentTarget }) => {
+        if (!hasTaskOf(job)) return currentTarget.replaceWith(make("p", { class: "problem", role: "alert" }, say("train.file_again")));
         set({ recipe: choiceOf(job, changes, variant ?? undefined) });
         this.begin();
       },

@@ -10,6 +10,7 @@ import { OptionControls } from "./train_options.js";
 import { familyName, taskName } from "./train_words.js";
 import { inLanguage, say } from "./words.js";
 
+const FIRST = ["lstm", "parity"]; // instead of a task whose file did not come along with a new page
 const PAUSE_MS = 220; // after the last change, before it is checked
 
 export class RecipeColumn {
@@ -28,11 +29,12 @@ export class RecipeColumn {
       section(say("train.recipe"), this.variants, this.noRecipe, this.why),
       section(say("train.options"), open, this.seedRow(), this.options.fold));
     mountFile(file, (name) => set({ recipe: chooseTask(name) }));
-    on(["recipe"], () => {
+    on(["recipe", "file"], () => {
+      if (!taskOf(state.recipe.task)) return set({ recipe: fresh(...FIRST) });
       if (!this.typing) this.render();
       this.check();
     });
-    on(["file"], () => this.render());
+    if (!taskOf(state.recipe.task)) set({ recipe: fresh(...FIRST) });
     this.render();
     this.check(0);
   }

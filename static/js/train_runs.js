@@ -2,7 +2,7 @@
 
 import { make } from "./dom.js";
 import { set, shown, state } from "./store.js";
-import { moving, remove, setVisible } from "./train_jobs.js";
+import { colourOf, moving, remove, setVisible } from "./train_jobs.js";
 import { shortNames } from "./train_names.js";
 import { inLanguage, say } from "./words.js";
 
@@ -14,7 +14,7 @@ export class RunList {
 
   // drawn anew only when something of it has changed: nobody's focus is lost to a step
   draw() {
-    const names = shortNames(shown.jobs), facts = JSON.stringify([state.trained, names, shown.jobs.map(({ key, job, visible, colour }) => [key, job.status, job.accuracy, visible, colour])]);
+    const names = shortNames(shown.jobs), facts = JSON.stringify([state.trained, names, shown.jobs.map(({ key, job, visible }) => [key, job.status, job.accuracy, visible])]);
     this.element.hidden = shown.jobs.length === 0;
     if (facts === this.drawn) return;
     this.drawn = facts;
@@ -24,15 +24,15 @@ export class RunList {
   }
 
   row(one, name) {
-    const { key, job, colour, visible } = one;
-    const seen = make("input", { type: "checkbox", class: "run-seen", title: say("train.show_run"), "aria-label": say("train.show_run"), onchange: () => setVisible(key, seen.checked) });
+    const { key, job, visible } = one, colour = `var(${colourOf(one)})`;
+    const seen = make("input", { type: "checkbox", class: "run-seen", "data-number": shown.jobs.length > 1 ? one.slot + 1 : null, title: say("train.show_run"), "aria-label": say("train.show_run"), onchange: () => setVisible(key, seen.checked) });
     seen.checked = visible;
-    seen.style.color = `var(--iv-run-${colour})`;
+    seen.style.color = colour;
     const focus = make("button", { type: "button", class: "run-name", title: inLanguage(job.title), "aria-pressed": String(state.trained === key), onclick: () => {
       if (!one.visible) setVisible(key, true);
       set({ trained: key });
     } }, name);
-    focus.style.color = `var(--iv-run-${colour})`;
+    focus.style.color = colour;
     const share = job.accuracy ?? null;
     return make("li", { class: state.trained === key ? "on" : "", "data-key": key }, seen, focus,
       make("small", {}, share !== null && !moving(one) ? say("train.share", { share }) : say(`train.status.${job.status}`)),

@@ -4,6 +4,7 @@ import * as colour from "./colour.js";
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { tint } from "./lines.js";
+import { fixed } from "./numbers.js";
 import { pngOf } from "./svg_files.js";
 import { FONT } from "./train_scene.js";
 import { format, has, say } from "./words.js";
@@ -73,7 +74,7 @@ export class Thumbnails {
     const inside = row >= 0 && column >= 0 && row < picture.rows && column < picture.columns;
     this.tip.hidden = !inside;
     if (!inside) return;
-    this.tip.textContent = `${picture.name}\n${picture.place(row, column)}: ${picture.value(row, column).toFixed(3)}`;
+    this.tip.textContent = `${picture.name}\n${picture.place(row, column)}: ${fixed(picture.value(row, column), 3)}`;
     const box = this.figure.body.getBoundingClientRect(), at = canvas.getBoundingClientRect();
     this.tip.style.left = `${Math.max(0, Math.min(at.left - box.left, box.width - this.tip.offsetWidth))}px`;
     this.tip.style.top = `${at.bottom - box.top + 4}px`;
@@ -131,7 +132,7 @@ function gatePicture({ name, point, time, units, low, high, tokens, bytes }, sev
   return {
     id: `${name} ${point}`, name: several ? `${pointName(point)} · ${layerName(name)}` : pointName(point), rows: units, columns: time, value, mean,
     signed: SIGNED.includes(point) || low < 0, limit: Math.max(1e-6, Math.abs(low), Math.abs(high)),
-    place: (i, j) => say("train.unit_at", { unit: i, token: tokens[j] ?? j }), words: say("train.mean_value", { mean: Number(mean.toFixed(3)) }),
+    place: (i, j) => say("train.unit_at", { unit: i, token: tokens[j] ?? j }), words: say("train.mean_value", { mean: fixed(mean, 3) }),
   };
 }
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,7 +19,10 @@ from app.option_names import NAMES
 from app.routes import train
 from app.training import MOST_FILE_BYTES, check_size
 from app.training_menu import menu
-from core.recipes import RECIPES, recipe
+from app.training_names import run_lead, run_title
+from core.forks import Forked, Origin
+from core.jobs.sight import Sitting
+from core.recipes import RECIPES, Recipe, recipe
 from core.run import key_of
 from tests.jobs.small_runs import until
 
@@ -256,6 +260,50 @@ def test_every_option_has_a_name_in_both_languages():
         assert option["title"] == dict(zip(("en", "zh"), NAMES[option["name"]], strict=True))
         assert "_" not in option["title"]["en"]
     assert all(en and zh for en, zh in NAMES.values())
+
+
+def test_runs_are_called_by_what_tells_them_apart():
+    made = {
+        "GPT on induction, seed 0": recipe("gpt", "induction"),
+        "GPT on induction, one layer, seed 0": recipe("gpt", "induction", "one-layer"),
+        "RNN on parity, learning rate too high, seed 0": recipe("rnn", "parity", "too-fast"),
+        "RNN on parity, steps 189, batch size 32, seed 0": changed("rnn", "parity", steps=189, batch_size=32),
+        "LSTM on parity, by heart: 2,000 fixed problems, learning rate 0.5, seed 0": changed("lstm", "parity", "source", lr=0.5),
+        "GPT on sort, steps 50, learning rate 0.02, seed 0": core.recipes.make_recipe("gpt", "sort", training={"steps": 50, "lr": 0.02}),
+    }  # fmt: skip
+    for title, one in made.items():
+        assert run_title(one, 0).en == title
+    assert "第 64 步的分支" in run_title(forked(recipe("gpt", "induction"), 64), 0).zh
+    assert "fork at step 64" in run_title(forked(recipe("gpt", "induction"), 64), 0).en
+    many = changed("gpt", "induction", steps=50, batch_size=3, lr=0.1, clip=2.0, warmup=4)
+    assert "2 more" in run_title(many, 0).en
+    for known in RECIPES:
+        titles = [run_title(recipe(*known, variant), 0) for variant in RECIPES[known]]
+        assert len({title.en for title in titles}) == len({title.zh for title in titles}) == len(titles)
+
+
+def changed(family: str, task: str, variant: str = "default", **training: Any) -> Recipe:
+    usual = recipe(family, task, variant)
+    return replace(usual, training=replace(usual.training, **training))
+
+
+def forked(parent: Recipe, step: int) -> Forked:
+    return Forked(parent.model, parent.task, parent.training, origin=Origin("0" * 24, step, exact=False))
+
+
+def test_what_came_of_a_run_is_said_of_any_number_of_steps():
+    lead = run_lead(recipe("lstm", "parity"), 0, 0.5, 1)
+    assert lead.en == "LSTM on parity, seed 0: 50.0 % on held-out problems at step 1 of 300."
+
+
+def test_an_example_gives_what_is_read_and_asks_for_what_is_answered(client):
+    """What repeats itself begins with the first token again; it is told in the same way while it is trained."""
+    found = client.post("/api/train/check", json=GPT).json()["example"]
+    said = found["source"][:-1]
+    assert found["source"][-1] == said[0] and found["answer"]["en"] == said[1:]
+    assert [said[places[0]] for places in found["alignment"]] == found["answer"]["en"]
+    first = Sitting(core.Run(recipe("gpt", "induction"), seed=0)).look()["problems"][0]
+    assert (first["tokens"], first["right"]["en"]) == (found["source"], found["answer"]["en"])
 
 
 def test_what_is_checked_is_what_core_would_train(client):

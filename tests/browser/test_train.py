@@ -12,7 +12,7 @@ from app.i18n import WORDS
 from app.training import count
 from core.recipes import make_recipe
 from tests.browser.driving import choose_run, shown, wait_until
-from tests.browser.training import choose, do, focus, open_train, press_train, show_train, until
+from tests.browser.training import choose, do, focus, open_train, press_train, until
 
 LONG = {"training": {"steps": 5000}}  # long enough to be caught while it runs
 SIZES = [(1440, 900), (1920, 1080), (390, 844)]
@@ -96,12 +96,16 @@ def test_pause_step_rewind_and_the_same_losses_again(new_page):
     do(page, "rewind")
     until(page, "one.history.length === 0 && one.job.index === 0")
     expect(page.locator(".train-figure .caption")).to_have_text(WORDS["en"]["train.rewound"])
+    expect(page.locator(".train-below")).to_be_hidden()
+    for name in ("[data-do=fork]", ".look-inside"):
+        expect(page.locator(name)).to_have_attribute("title", WORDS["en"]["train.step_first"])
     do(page, "go")
     until(page, f"one.history.length >= {len(before)}")
     do(page, "stop")
     until(page, "one.job.status === 'stopped'")
     assert focus(page, f"one.history.columns.loss.slice(0, {len(before)})") == before
     expect(page.locator(".train-figure .caption")).to_contain_text("to the last bit")
+    expect(page.locator(".train-below")).to_be_visible()
     assert focus(page, "one.history.ghost.columns.loss") == before
 
 
@@ -136,8 +140,7 @@ def test_a_page_that_comes_back_and_a_second_one_find_the_same_run(new_page):
     key = press_train(page)
     until(page, "one.history.length > 10")
     page.reload()
-    expect(page.locator(".one-head .caption b").first).to_be_visible(timeout=40_000)
-    show_train(page)
+    expect(page.locator(".train")).to_be_visible(timeout=40_000)
     until(page, f"one.key === '{key}' && one.history.length > 10")
     second = open_train(new_page)
     choose(second, "gru", "parity", seed=13, **LONG)

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Response, expect
 
-from tests.browser.driving import shown
+from tests.browser.driving import shown, wait_until
 from tests.browser.training import open_train
 
 PAIRS = "".join(f'{{"source": "a b {i}", "target": "b a {i}"}}\n' for i in range(40))
@@ -42,6 +42,31 @@ def test_a_bad_file_is_answered_where_it_was_dropped(new_page, locale, tmp_path)
         assert shown(page, "JSON.stringify(s.state.recipe)") == before and shown(page, "!s.shown.file")
         assert column.inner_text().replace(sentence, "").split() == texts[0].split() and hero.inner_text() == texts[1]
         expect(page.locator(".problem:visible")).to_have_count(1)
+
+
+def test_one_file_takes_the_place_of_another_of_whatever_kind(new_page):
+    page = open_train(new_page)
+    text = "the cat sat on the mat and the dog lay by the door\n" * 60
+    table = "text,label\n" + "".join(f"sunny {i},good\nrainy {i},bad\n" for i in range(30))
+    longer = text + "a bird sang in the tree\n" * 30
+    files = [("own.txt", text, "own text"), ("own.csv", table, "own labels"), ("b.txt", text, "own text"), ("c.txt", longer, "own text")]  # fmt: skip
+    keys = []
+    for name, content, task in files:
+        page.locator("#train-file").set_input_files(
+            {"name": name, "mimeType": "text/plain", "buffer": content.encode()}
+        )
+        expect(page.locator(".file-report")).to_contain_text(name)
+        wait_until(page, f"s.state.recipe.task === '{task}' && s.shown.check && !s.shown.checking")
+        keys.append(shown(page, "s.shown.check.key"))
+    assert keys[0] == keys[2] and len(set(keys)) == 3, "another file of the same kind is another run"
+    assert "␣" in page.locator(".train-hero .answer-token").all_inner_texts()
+    page.locator(".train-recipe .chip[data-value=copy]").click()
+    expect(page.locator(".file-report")).to_be_hidden()
+    page.locator(".train-recipe .chip[data-value='own text']").click()
+    expect(page.locator(".file-report")).to_contain_text("c.txt")
+    page.reload()  # the file is not kept
+    expect(page.locator(".train")).to_be_visible(timeout=40_000)
+    wait_until(page, "s.state.recipe.task === 'parity' && s.shown.check && !s.shown.checking")
 
 
 def test_a_file_is_sent_once_and_again_only_if_it_was_forgotten(new_page, tmp_path):
