@@ -22,8 +22,8 @@ LAYER = re.compile(r"(?P<stack>(?:\w+\.)*(?:blocks|layers))\.(?P<index>\d+)\.")
 
 def shallow(config: Config) -> Config:
     fewer = {"n_layers": min(config.n_layers, LAYERS)}
-    if hasattr(config, "n_decoder_layers"):
-        fewer["n_decoder_layers"] = min(config.decoder_layers, LAYERS)
+    if getattr(config, "decoder_layers", 0) > LAYERS:
+        fewer["n_decoder_layers"] = LAYERS
     return replace(config, **fewer)
 
 

@@ -12,7 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from core.anatomy_shapes import Shapes, shaped
 from core.layers.heads import NoHead
+from core.layers.recurrent import RecurrentLayer
 from core.models import takes_two
 from core.tape import Editing, _watching, capture
 
@@ -59,9 +61,20 @@ def example_inputs(model: nn.Module, batch: int, time: int, target_time: int) ->
 
 @torch.no_grad()
 def trace(model: nn.Module, batch: int, time: int, target_time: int) -> Trace:
-    """Shapes from a pass at the given lengths; origins from a short one, which has the same."""
+    """One pass tells all. Where time is gone through step by step, origins come from a short one, which has the same."""
+    if not any(isinstance(module, RecurrentLayer) for module in model.modules()):
+        flow = Flow(model)
+        flow.run(batch, time, target_time)
+        return Trace(flow.shapes, flow.points, flow.readers, flow.sources())
+    flow = Flow(model)
+    flow.run(batch, min(FEW, time), min(FEWER, target_time))
+    shapes = shapes_of(model, batch, time, target_time)
+    return Trace({name: shapes[name] for name in flow.shapes}, flow.points, flow.readers, flow.sources())
+
+
+def shapes_of(model: nn.Module, batch: int, time: int, target_time: int) -> dict[str, tuple[int, ...]]:
+    """Node → shape, of one pass that nobody follows."""
     inputs = example_inputs(model, batch, time, target_time)
-    paths = {path: module for path, module in model.named_modules() if _is_leaf(module)}
     called: dict[str, tuple[int, ...]] = {}
 
     def note(path: str):
@@ -72,16 +85,13 @@ def trace(model: nn.Module, batch: int, time: int, target_time: int) -> Trace:
         return hook
 
     with ExitStack() as hooks:
-        for path, module in paths.items():
-            hooks.callback(module.register_forward_hook(note(path)).remove)
-        with capture(model) as tape:
+        for path, module in model.named_modules():
+            if _is_leaf(module):
+                hooks.callback(module.register_forward_hook(note(path)).remove)
+        with capture(model) as tape, Shapes():
             model(**inputs)
-    flow = Flow(model, set(tape.names()))
-    flow.run(batch, min(FEW, time), min(FEWER, target_time))
-    shapes = {name: tuple(tape[name].shape) for name in tape.names()}
-    shapes |= called | {name: tuple(ids.shape) for name, ids in inputs.items()}
-    in_order = {name: shapes[name] for name in flow.order if name in shapes}
-    return Trace(in_order, set(tape.names()), flow.readers, flow.sources())
+    kept = {name: tuple(tape[name].shape) for name in tape.names()}
+    return kept | called | {name: tuple(ids.shape) for name, ids in inputs.items()}
 
 
 class Flow(TorchFunctionMode):
@@ -90,20 +100,21 @@ class Flow(TorchFunctionMode):
     Tensors are held until the end, so that no two of them ever share an identity.
     """
 
-    def __init__(self, model: nn.Module, points: set[str]):
+    def __init__(self, model: nn.Module):
         super().__init__()
         self.model = model
         self.inputs: dict[str, Tensor] = {}
-        self.tapped = {name.rpartition(".")[0] for name in points}
+        self.points: set[str] = set()
+        self.tapped: set[str] = set()  # modules with taps of their own
         self.origins: dict[int, frozenset[Origin]] = {}
         self.held: list[Tensor] = []
         self.pairs: dict[str, dict[str, set[tuple[int | None, int | None]]]] = {}  # target → source → their steps
-        self.order: dict[str, None] = {}
+        self.shapes: dict[str, tuple[int, ...]] = {}  # in the order in which the nodes are reached
         self.readers: dict[str, str] = {}
         self.calls: Counter[str] = Counter()
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        out = func(*args, **(kwargs or {}))
+        out = shaped(func, args, kwargs or {})
         read = [] if func in SHAPE_ONLY else args[:1] if func is Tensor.expand_as else [args, kwargs]
         origins = self.of(tensors(read))
         if origins:
@@ -120,7 +131,7 @@ class Flow(TorchFunctionMode):
 
     def arrive(self, node: str, step: int | None, tensor: Tensor) -> None:
         """A tensor reaches a node: note where it came from; whoever uses it from now on has it from here."""
-        self.order.setdefault(node)
+        self.shapes.setdefault(node, tuple(tensor.shape))
         found = self.pairs.setdefault(node, {})
         for source, at in self.of([tensor]):
             if (source, at) != (node, step):
@@ -133,7 +144,7 @@ class Flow(TorchFunctionMode):
             self.arrive(name, None, ids)
         with ExitStack() as stack:
             for path, module in self.model.named_modules():
-                if not _is_leaf(module) or path in self.tapped:
+                if not _is_leaf(module):
                     continue
                 for buffer in module.buffers(recurse=False):  # read without a call: turning angles, slopes
                     self.mark(buffer, frozenset([(f"{path}()", None)]))
@@ -144,7 +155,7 @@ class Flow(TorchFunctionMode):
 
     def hook(self, path: str):
         def arrived(module: nn.Module, arguments: tuple, out: Any) -> None:
-            if not isinstance(out, Tensor):
+            if not isinstance(out, Tensor) or path in self.tapped:
                 return
             for origin, _ in self.of(tensors(arguments)):
                 if origin in self.inputs:
@@ -156,13 +167,15 @@ class Flow(TorchFunctionMode):
         return arrived
 
     def sources(self) -> dict[str, list[Source]]:
-        place = {node: i for i, node in enumerate(self.order)}
+        place = {node: i for i, node in enumerate(self.shapes)}
+        told = {f"{path}()" for path in self.tapped}  # by their taps
         once = {node for node, count in self.calls.items() if count == 1}
         return {
             node: sorted(
                 (
                     Source(source, not {source, node} & once and _one_step_apart(pairs))
                     for source, pairs in sources.items()
+                    if source not in told
                 ),
                 key=lambda source: place.get(source.node, -1),
             )
@@ -180,6 +193,8 @@ class _Marks(Editing):
     def see(self, module: nn.Module, point: str, value: Tensor, step: tuple[int, int] | None = None) -> Tensor:
         name, _ = self.find(module, point)
         if name is not None:
+            self.flow.points.add(name)
+            self.flow.tapped.add(name.rpartition(".")[0])
             self.flow.arrive(name, step and step[0], value)
         return value
 

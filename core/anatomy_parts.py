@@ -19,9 +19,10 @@ from torch import nn
 
 from core.anatomy_depth import deepened, shallow
 from core.anatomy_flow import Source, Trace, trace
+from core.anatomy_hollow import hollow
 from core.anatomy_words import INPUTS, Words, axes_of, described, point_words
 from core.config import Config
-from core.models import build, configure
+from core.models import configure
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,9 @@ def anatomy(
 ) -> Anatomy:
     """Of a family, a preset, a configuration or a model, reading so many tokens (at most as many as it takes)."""
     config = model if isinstance(model, Config) else getattr(model, "config", None) or configure(model, **options)
-    meta = build(config, device="meta").eval()
+    meta, few = hollow(config), shallow(config)
     time, target_time = min(time, config.max_len), min(target_time, config.max_len)
-    seen = deepened(trace(build(shallow(config), device="meta").eval(), batch, time, target_time), meta)
+    seen = deepened(trace(meta if few == config else hollow(few), batch, time, target_time), meta)
     return Anatomy(config, _Builder(meta, seen).root(), time, target_time if "tgt" in seen.shapes else None)
 
 

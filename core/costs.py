@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from core.anatomy_hollow import hollow
 from core.anatomy_parts import anatomy
 from core.config import Config, EncoderDecoderConfig, RecurrentConfig, Seq2SeqConfig, TransformerConfig
 from core.layers.feedforward import GATED
@@ -37,7 +38,7 @@ ROUNDS, PATIENCE = (
 @lru_cache(maxsize=256)
 def parameter_count(config: Config) -> int:
     """Of a model that need not be built."""
-    return sum(weight.numel() for weight in build(config, device="meta").parameters())
+    return sum(weight.numel() for weight in hollow(config).parameters())
 
 
 def flops(config: Config, n: int) -> dict[str, int]:
