@@ -139,7 +139,7 @@ def notes(found: Anatomy) -> list[dict[str, str]]:
     inside = sum(part.count for part in parts if part.module == "FeedForward")
     if inside:
         said.append(core.Text(
-            f"The feed-forward layers hold **{inside:,}** of {total:,} parameters ({inside / total:.0%}). Estimates that"
+            f"The feed-forward layers hold **{inside:,}** of {total:,} parameters ({100 * inside / total:.0f} %). Estimates that"
             f" add up embeddings and attention only arrive at {total - inside:,}.",
             f"前馈层占 {total:,} 个参数中的 **{inside:,}** 个（{inside / total:.0%}）。只把嵌入与注意力相加的估算会得到 {total - inside:,}。",
         ))  # fmt: skip

@@ -7,6 +7,7 @@ import { copyable, findPart, Panel } from "./build_panel.js";
 import { Treemap } from "./build_treemap.js";
 import { Controls } from "./controls.js";
 import { chips, make } from "./dom.js";
+import { exact, NONE } from "./numbers.js";
 import { on, set, shown, state } from "./store.js";
 import { format, inLanguage, say } from "./words.js";
 
@@ -26,6 +27,7 @@ export async function mountBuild(parent) {
 }
 
 const chosen = () => state.build;
+const whose = (side) => (chosen().b ? `${side.toUpperCase()} · ` : "");
 const choose = (changes) => set({ build: { ...state.build, ...changes } });
 const key = (choice) => JSON.stringify(choice && [choice.family, Object.entries(choice.options).sort()]);
 
@@ -153,7 +155,8 @@ class Build {
     this.sides.hidden = !b;
     this.compare.textContent = say(b ? "build.compare_end" : "build.compare");
     const own = this.ofRun && key(this.now()) === key(this.ofRun);
-    this.whose.textContent = own ? say("build.is_run", { title: this.titleOf() }) : say("build.is_own");
+    const preset = this.presetOf(family);
+    this.whose.textContent = own ? say("build.is_run", { title: this.titleOf() }) : preset ? say("build.is_preset", { name: preset }) : say("build.is_own");
     this.back.hidden = own || !this.ofRun;
     const showing = JSON.stringify([side, this.now()]);
     if (showing === this.controlling) return;
@@ -165,9 +168,11 @@ class Build {
     this.controlled = JSON.stringify([side, family]);
   }
 
+  presetOf = (family) => this.presets.find((one) => one.family === family && key(one) === key(this.now()))?.name;
+
   // The published sizes of the chosen family; a family without any shows no row.
   showPresets(family) {
-    const presets = this.presets.filter((one) => one.family === family), chosen = presets.find((one) => key(one) === key(this.now()))?.name;
+    const presets = this.presets.filter((one) => one.family === family), chosen = this.presetOf(family);
     this.presetRow.hidden = !presets.length;
     if (!presets.length) return;
     chips(this.presetRow, presets.map(({ name, help }) => ({ value: name, text: name, title: inLanguage(help) })), chosen,
@@ -185,18 +190,19 @@ class Build {
     for (const [side, plan] of Object.entries(this.plans)) {
       if (!chosen().open) continue;
       const diagram = this.diagrams[side];
-      diagram.figure.title.textContent = `${b ? `${side.toUpperCase()} · ` : ""}${plan.preset ?? plan.family}`;
+      diagram.figure.title.textContent = `${whose(side)}${plan.preset ?? plan.family}`;
       diagram.show(plan, { ...chosen(), node: side === chosen().side ? chosen().node : null }, marks);
-      diagram.figure.say(say("build.caption", { n: plan.parameters, time: plan.time, parts: count(plan.root) }));
+      diagram.figure.say(say(plan.target_time ? "build.caption_pair" : "build.caption", { n: plan.parameters, time: plan.time, target_time: plan.target_time }));
     }
     this.drawDifferences(first, b && second);
     const plan = this.plans[chosen().side];
     if (!plan) return;
+    const mine = whose(chosen().side);
     this.code.replaceChildren(copyable(plan.python));
-    this.treemap.show(plan);
-    this.costs.show(plan);
+    this.treemap.show(plan, mine);
+    this.costs.show(plan, mine);
     const part = (chosen().node && findPart(plan.root, chosen().node, chosen().index)) || findPart(plan.root, firstPoint(plan.root), chosen().index);
-    this.panel.show(part, plan);
+    this.panel.show(part, plan, mine);
   }
 
   drawDifferences(first, second) {
@@ -205,7 +211,8 @@ class Build {
     const names = [...new Set([...this.families.get(first.family).options, ...this.families.get(second.family).options].map(({ name }) => name))];
     const value = (plan, name) => {
       const option = this.families.get(plan.family).options.find((one) => one.name === name);
-      return option ? String(plan.options[name] ?? option.default ?? say("automatic")) : "—";
+      const found = plan.options[name] ?? option?.default ?? null;
+      return !option ? NONE : found === null ? say("automatic") : typeof found === "number" ? exact(found) : typeof found === "boolean" ? say(found ? "on" : "off") : found;
     };
     const rows = names.map((name) => [this.titleOfOption(name), value(first, name), value(second, name)]).filter(([, a, b]) => a !== b);
     if (first.family !== second.family) rows.unshift([say("build.family"), first.family, second.family]);
@@ -217,7 +224,8 @@ class Build {
 
   titleOfOption(name) {
     const options = [...this.families.values()].flatMap((one) => one.options);
-    return `${inLanguage(options.find((one) => one.name === name).title)} (${name})`;
+    const title = inLanguage(options.find((one) => one.name === name).title);
+    return title === name ? name : `${title} (${name})`;
   }
 
   // Unfolds whatever hides a part, and selects it; a tap of a folded group chooses its number too.
@@ -245,7 +253,6 @@ function moveTogether(...bodies) {
 
 const folding = (part) => [...(part.rows.length ? [part] : []), ...part.rows.flat().flatMap(folding)];
 const firstOpen = (root) => root.rows.flat().filter((part) => part.rows.length && part.path !== "head").map(({ id }) => id);
-const count = (part) => 1 + part.rows.flat().reduce((sum, inner) => sum + count(inner), 0);
 
 function firstPoint(root) {
   const points = [];

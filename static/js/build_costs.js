@@ -4,6 +4,7 @@ import { askJson, Refusal } from "./api.js";
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { Lines, palette } from "./lines.js";
+import { fixed, scaled } from "./numbers.js";
 import { sentences } from "./sentences.js";
 import { format, say } from "./words.js";
 
@@ -11,7 +12,8 @@ export class Costs {
   constructor(parent) {
     this.button = make("button", { type: "button", class: "small", onclick: () => this.measure() });
     this.status = make("small", { role: "status" });
-    this.box = make("section", { class: "build-costs" }, make("div", { class: "figure-head" }, make("h3", {}, say("build.costs")), make("div", { class: "figure-tools" }, this.status, this.button)));
+    this.title = make("h3", {}, say("build.costs"));
+    this.box = make("section", { class: "build-costs" }, make("div", { class: "figure-head" }, this.title, make("div", { class: "figure-tools" }, this.status, this.button)));
     this.pair = make("div", { class: "build-pair" });
     this.box.append(this.pair);
     parent.append(this.box);
@@ -21,7 +23,9 @@ export class Costs {
     this.running = 0;
   }
 
-  async show(plan) {
+  // whose: which of two, where two are compared
+  async show(plan, whose) {
+    this.title.textContent = whose + say("build.costs");
     const choice = { family: plan.family, options: plan.options }, key = JSON.stringify(choice);
     if (key === this.key) return this.predicted && this.draw();
     Object.assign(this, { key, choice, predicted: null });
@@ -75,13 +79,13 @@ export class Costs {
       { name: say("build.total_flops"), y: total, ...styles[0], width: 3 },
       quadratic ? { name: say("build.part.attention"), y: quadratic, ...styles[1] } : null,
       some ? { name: say("build.counted"), y: of("flops"), ...styles[3], dash: "1 7", dots: true } : null,
-    ], [say("build.flops_caption", { n: lengths.at(-1), total: big(total.at(-1)), ratio: growth(total) }), this.timeWords(of("seconds"), lengths)]);
+    ], [say("build.flops_caption", { n: lengths.at(-1), total: scaled(total.at(-1)), ratio: growth(total) }), this.timeWords(of("seconds"), lengths)]);
     this.memory.show(lengths, [
       { name: say("build.activations"), y: activations, ...styles[0], width: 3 },
       state[0] === null ? null : { name: say("build.state"), y: state, ...styles[1] },
       some ? { name: say("build.on_tape"), y: of("activation_bytes"), ...styles[3], dash: "1 7", dots: true } : null,
       some ? { name: say("build.saved"), y: of("saved_bytes"), ...styles[2], dots: true } : null,
-    ], [say("build.memory_caption", { a: format(formula.a, ","), b: format(formula.b, ","), c: format(formula.c, ",") }),
+    ], [say("build.memory_caption", { sum: polynomial(formula) }),
       state[0] === null ? "" : say(state[0] === state.at(-1) ? "build.state_constant" : "build.state_grows", { bytes: bytes(state.at(-1)), n: lengths.at(-1) })]);
   }
 
@@ -89,7 +93,7 @@ export class Costs {
     const known = lengths.filter((_, i) => seconds[i] !== null);
     if (known.length < 2) return "";
     const [before, last] = known.slice(-2), at = (n) => seconds[lengths.indexOf(n)];
-    return say("build.time_caption", { before, last, ms: (1000 * at(last)).toFixed(1), ratio: at(last) / at(before) });
+    return say("build.time_caption", { before, last, ms: fixed(1000 * at(last), 1), ratio: at(last) / at(before) });
   }
 }
 
@@ -103,13 +107,13 @@ class Chart {
   }
 
   show(lengths, series, said) {
-    const unit = this.kind === "flops" ? big : bytes, caption = sentences(...said);
+    const unit = this.kind === "flops" ? scaled : bytes, caption = sentences(...said);
     this.lengths = lengths;
     this.series = series.filter(Boolean);
     const logs = this.series.map((one) => ({ ...one, y: one.y.map((value) => (value ? Math.log10(value) : null)) })), all = logs.flatMap(({ y }) => y.filter((v) => v !== null));
     this.lines.set({
-      x: lengths.map(Math.log2), series: logs, whole: true, range: [Math.floor(Math.min(...all)), Math.ceil(Math.max(...all) + 0.01)], xName: say("build.tokens"), yName: this.kind === "flops" ? say("build.axis.flops") : "",
-      format: (v) => unit(10 ** v), formatY: (v) => (Number.isInteger(v) ? unit(10 ** v) : ""), formatX: (v) => String(Math.round(2 ** v)), label: caption.replaceAll("**", ""),
+      x: lengths.map(Math.log2), series: logs, whole: true, range: [Math.floor(Math.min(...all)), Math.ceil(Math.max(...all) + 0.01)], xName: say("build.tokens"), yName: "",
+      format: (v) => unit(Math.round(10 ** v)), formatY: (v) => (Number.isInteger(v) ? unit(10 ** v) : ""), formatX: (v) => format(Math.round(2 ** v), ","), label: caption.replaceAll("**", ""),
     });
     this.figure.say(caption);
   }
@@ -150,7 +154,7 @@ export class LayerTable {
     const heads = ["layer", "cost", "steps", "path", "parallel", ...(found ? ["flops", "time", "chain", "hops"] : [])];
     this.rows = STATED.map(([name, cost, steps, path]) => {
       const one = found?.find((layer) => layer.name === name), stated = [say(`build.layer.${name}`), cost, steps, path, say(steps === "1" ? "build.yes" : "build.no")];
-      return one ? [...stated, `× ${(one.flops[1] / one.flops[0]).toFixed(2)}`, `× ${(one.seconds[1] / one.seconds[0]).toFixed(2)}`, pair(one.chain), pair(one.hops)] : stated;
+      return one ? [...stated, `× ${fixed(one.flops[1] / one.flops[0], 2)}`, `× ${fixed(one.seconds[1] / one.seconds[0], 2)}`, pair(one.chain), pair(one.hops)] : stated;
     });
     this.heads = heads.map((head) => say(`build.column.${head}`));
     this.body.replaceChildren(make("tr", {}, ...this.heads.map((text) => make("th", {}, text))), ...this.rows.map((cells) => make("tr", {}, ...cells.map((text) => make("td", {}, text)))));
@@ -166,10 +170,10 @@ export class LayerTable {
 
 const STATED = [["rnn", "n · d²", "n", "n"], ["cnn", "k · n · d²", "1", "n / ⌊k/2⌋"], ["attention", "n² · d", "1", "1"]];
 const growth = (values) => (values.length > 1 ? values.at(-1) / values.at(-2) : 1);
-const scaled = (value, names, base) => {
-  let at = 0;
-  while (value >= base && at < names.length - 1) [value, at] = [value / base, at + 1];
-  return `${value >= 100 || Number.isInteger(value) ? Math.round(value) : value.toPrecision(3)}${names[at]}`;
-};
-const big = (value) => scaled(value, ["", "k", "M", "G", "T", "P"], 1000);
-const bytes = (value) => scaled(value, ["B", "kB", "MB", "GB", "TB"], 1000);
+const bytes = (value) => scaled(value, "B");
+
+// "768 · n + **66** · n²": only the terms that are there
+function polynomial({ a, b, c }) {
+  const terms = [[a, (size) => size], [b, (size) => `${size} · n`], [c, (size) => `**${size}** · n²`]].filter(([size]) => size);
+  return terms.map(([size, term], i) => `${size < 0 ? (i ? " − " : "−") : i ? " + " : ""}${term(format(Math.abs(size), ","))}`).join("") || "0";
+}

@@ -2,7 +2,7 @@
 
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
-import { FONTS, layOut, localName, recurrent, shapeText, widthOf } from "./build_layout.js";
+import { FONTS, isTimeFirst, layOut, localName, recurrent, shapeText, STACK, widthOf } from "./build_layout.js";
 import { tint } from "./lines.js";
 import { pngOf, svgText } from "./svg_files.js";
 import { format, say } from "./words.js";
@@ -66,7 +66,7 @@ export class Diagram {
       "data-count": part.count, "data-shape": part.shape ? part.shape.join(",") : null,
       "aria-expanded": part.rows.length ? String(isOpen) : null, "aria-label": this.describe(part), onclick: () => this.press(box),
     }, make("title", {}, this.describe(part)));
-    if (part.times > 1) group.append(...[6, 3].map((by) => make("rect", { x: x + by, y: y + by, width, height, rx: 10, fill: card, stroke: line })));
+    if (part.times > 1) group.append(...[STACK, STACK / 2].map((by) => make("rect", { x: x + by, y: y + by, width, height, rx: 10, fill: card, stroke: line })));
     group.append(make("rect", { x, y, width, height, rx: kind === "point" || kind === "input" ? height / 2 : 10, fill, stroke, "stroke-width": chosen || differs ? 2.2 : 1.2, "stroke-dasharray": kind === "input" ? "4 3" : null }));
     const text = (attributes, words) => make("text", attributes, words);
     if (isOpen) return group;
@@ -139,12 +139,13 @@ export class Diagram {
   drawEdge({ from, to, again, points }) {
     const [mute, ink, amber] = ["mute", "ink", "amber"].map((name) => tint(`--iv-${name}`)), { a, b } = points;
     const colour = again ? amber : points.kind === "lane" ? ink : mute, shape = from.part.shape ?? shapeOut(from.part);
+    const told = shape && (isTimeFirst(shape, to.part.shape) ? `${shapeText(shape)} · ${say("build.time_first")}` : shapeText(shape));
     const path = points.kind === "direct"
       ? straightened(a, b, points.gate)
       : cornered([a, [a[0], points.out], [points.x, points.out], [points.x, points.into], [b[0], points.into], [b[0], b[1] - 4]]);
-    const words = `${this.named(from.part).path} → ${this.named(to.part).path}${shape ? ` · ${shapeText(shape)}` : ""}${again ? ` · ${say("build.step_before")}` : ""}`;
+    const words = `${this.named(from.part).path} → ${this.named(to.part).path}${told ? ` · ${told}` : ""}${again ? ` · ${say("build.step_before")}` : ""}`;
     const label = points.kind === "direct" && from.part.kind === "module" && shape && !from.labelled
-      ? make("text", { x: a[0] + (b[0] > a[0] + 4 ? -6 : 6), y: a[1] + 13, fill: mute, "font-size": 10.5, class: "edge-shape", "text-anchor": b[0] > a[0] + 4 ? "end" : "start" }, shapeText(shape)) : null;
+      ? make("text", { x: a[0] + (b[0] > a[0] + 4 ? -6 : 6), y: a[1] + 13, fill: mute, "font-size": 10.5, class: "edge-shape", "text-anchor": b[0] > a[0] + 4 ? "end" : "start" }, told) : null;
     from.labelled = from.labelled || Boolean(label);
     return make("g", { class: `edge${again ? " again" : ""}`, "data-from": from.id, "data-to": to.id }, make("title", {}, words),
       make("path", { d: path, fill: "none", stroke: "transparent", "stroke-width": 9 }),

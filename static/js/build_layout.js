@@ -1,6 +1,7 @@
 // Where the parts of a model stand: containment and order are enough. Boxes hold rows; arrows that pass a row take a lane beside it.
 
 const ROW_GAP = 30, COLUMN_GAP = 16, PAD = 14, HEAD = 34, LANE = 11, STRIP = 34; // px
+export const STACK = 6; // px by which the copies behind a folded group stand out
 const canvas = document.createElement("canvas").getContext("2d");
 const MONO = "ui-monospace, Menlo, monospace";
 
@@ -12,6 +13,8 @@ export function widthOf(text, font) {
 }
 
 export const shapeText = (shape) => shape.join("×");
+// the first two axes of what arrives, the other way round
+export const isTimeFirst = (shape, arriving) => shape.length > 1 && shape[0] !== shape[1] && String([shape[1], shape[0], ...shape.slice(2)]) === String(arriving);
 export const localName = (part, parent) => (parent?.path && part.path.startsWith(`${parent.path}.`) ? part.path.slice(parent.path.length + 1) : part.path);
 
 // tree: a plan's root; open: ids unfolded; unrolled: ids drawn over time. → {nodes, edges, width, height}
@@ -51,7 +54,7 @@ export function layOut(root, { open, unrolled, time, words }) {
       return { width: row.reduce((sum, one) => sum + one.width, 0) + gaps, height: Math.max(...row.map((one) => one.height)) };
     });
     const left = PAD + LANE * box.lanes.left.length, right = PAD + LANE * box.lanes.right.length;
-    const head = box.parent ? HEAD : 8, most = Math.max(...inner.map(({ width }) => width), box.strip?.width ?? 0, box.parent ? headWidth(box) - left - right : 0);
+    const head = box.parent ? HEAD : 14, most = Math.max(...inner.map(({ width }) => width), box.strip?.width ?? 0, box.parent ? headWidth(box) - left - right : 0);
     Object.assign(box, { left, inner, head, innerWidth: most, width: left + most + right });
     box.height = head + inner.reduce((sum, { height }) => sum + height + ROW_GAP, 0) - ROW_GAP + PAD + (box.parent ? 12 : 0) + (box.strip ? STRIP + 14 : 0);
   }
@@ -113,7 +116,7 @@ export function layOut(root, { open, unrolled, time, words }) {
   }
 
   function route({ from, to, lane, common }) {
-    const a = [from.x + from.width / 2, from.y + from.height], b = [to.x + to.width / 2, to.y];
+    const a = [from.x + from.width / 2, from.y + from.height + (from.part.times > 1 ? STACK : 0)], b = [to.x + to.width / 2, to.y];
     if (!lane) return { kind: "direct", a, b, gate: enters(from, to) };
     const x = lane.side === "right" ? common.x + common.width - PAD - LANE * lane.at + 4
       : lane.side === "left" ? common.x + PAD + LANE * lane.at - 4 : lane.before.x - 9 - LANE * lane.at;

@@ -6,6 +6,7 @@ import { chips, make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { Heatmap } from "./heatmap.js";
 import { Latest } from "./latest.js";
+import { neat } from "./numbers.js";
 import { sentences } from "./sentences.js";
 import { state } from "./store.js";
 import { format, inLanguage, say, sayInto } from "./words.js";
@@ -31,11 +32,11 @@ export class Panel {
     this.chosenHead = 0;
   }
 
-  // part: as in the plan, with its real path
-  show(part, plan) {
+  // part: as in the plan, with its real path; whose: which of two, where two are compared
+  show(part, plan, whose) {
     Object.assign(this, { part, plan, path: part.path });
     this.head.replaceChildren(...[
-      make("h3", {}, part.path || plan.family),
+      make("h3", {}, whose + (part.path || plan.family)),
       make("p", { class: "build-kind" }, part.kind === "module" ? part.module : say(part.kind === "input" ? "build.is_input" : "build.is_point")),
       part.meaning ? make("p", {}, inLanguage(part.meaning)) : null,
       part.formula ? make("p", { class: "build-formula" }, ...typeset(part.formula)) : null,
@@ -116,7 +117,7 @@ export class Panel {
 
   tip(row, column) {
     const axes = this.part.axes, value = this.values.value(row, column);
-    return `${axes.at(-2) ?? ""} ${row}, ${axes.at(-1) ?? ""} ${column}: ${Number.isFinite(value) ? value.toPrecision(5) : "−∞"}`;
+    return `${axes.at(-2) ?? ""} ${row}, ${axes.at(-1) ?? ""} ${column}: ${Number.isFinite(value) ? neat(value) : "−∞"}`;
   }
 }
 
@@ -157,6 +158,5 @@ function renamed(part, shift) {
 
 function spreadOf({ data }) {
   const finite = [...data].filter(Number.isFinite), mean = finite.reduce((sum, v) => sum + v, 0) / (finite.length || 1);
-  const say3 = (value) => (Math.abs(value) >= 1000 || (value && Math.abs(value) < 0.001) ? value.toExponential(1) : value.toFixed(3)).replace("-", "−");
-  return { low: say3(Math.min(...finite)), high: say3(Math.max(...finite)), mean: say3(mean) };
+  return { low: neat(Math.min(...finite)), high: neat(Math.max(...finite)), mean: neat(mean) };
 }

@@ -5,10 +5,11 @@ import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { tint } from "./lines.js";
 import { pngOf, svgText } from "./svg_files.js";
-import { format, inLanguage, say, sayInto } from "./words.js";
+import { format, inLanguage, language, say, sayInto } from "./words.js";
 
 const HEIGHT = 300, NARROW = 46, LOW = 30, HEAD = 20; // px; areas smaller than that have no name
 const SHADES = { Embedding: 0.12, Learned: 0.2, Attention: 0.42, Alignment: 0.42, FeedForward: 0.75, Layer: 0.75, Norm: 0.05, Head: 0.3 };
+const NAMED = 3; // of several equally large parts
 const PLAIN = 0.3; // a module of no such kind, in no such module
 
 export class Treemap {
@@ -23,8 +24,10 @@ export class Treemap {
     new ResizeObserver(() => this.plan && this.width !== this.figure.body.clientWidth && this.draw()).observe(this.figure.body);
   }
 
-  show(plan) {
+  // whose: which of two, where two are compared
+  show(plan, whose) {
     this.plan = plan;
+    this.figure.title.textContent = whose + say("build.treemap");
     this.draw();
   }
 
@@ -37,8 +40,7 @@ export class Treemap {
     this.svg.setAttribute("width", this.width);
     this.svg.setAttribute("height", HEIGHT);
     this.svg.replaceChildren(...this.rects);
-    const largest = leaves(root).sort((a, b) => b.count - a.count)[0], total = this.plan.parameters;
-    const caption = say("build.treemap_caption", { n: total, path: largest.path, count: largest.count, share: largest.count / total });
+    const caption = this.told(leaves(root));
     this.figure.say(caption);
     this.svg.setAttribute("aria-label", caption.replaceAll("**", ""));
     this.notes.replaceChildren(...this.plan.notes.map((note) => {
@@ -46,6 +48,14 @@ export class Treemap {
       sayInto(item, inLanguage(note));
       return item;
     }));
+  }
+
+  told(parts) {
+    const count = Math.max(...parts.map((part) => part.count)), paths = parts.filter((part) => part.count === count).map(({ path }) => path);
+    const values = { n: this.plan.parameters, count, share: count / this.plan.parameters };
+    if (paths.length === 1) return say("build.treemap_caption", { ...values, path: paths[0] });
+    const listed = paths.length > NAMED + 1 ? [...paths.slice(0, NAMED), say("build.others", { n: paths.length - NAMED })] : paths;
+    return say("build.treemap_tied", { ...values, ties: paths.length, paths: new Intl.ListFormat(language).format(listed) });
   }
 
   // squarified: rows along the shorter side, each as long as keeps its areas nearest to squares

@@ -63,9 +63,10 @@ export class Controls {
   }
 
   clear() {
-    for (const { below, input } of this.rows.values()) {
+    for (const { below, input, element } of this.rows.values()) {
       below.hidden = true;
       input.removeAttribute("aria-invalid");
+      element.classList.remove("help-above");
     }
   }
 
@@ -77,6 +78,8 @@ export class Controls {
     row.below.hidden = false;
     row.input.setAttribute("aria-invalid", "true");
     if (this.folded?.contains(row.element)) this.folded.open = true;
+    const top = (one) => one.getBoundingClientRect().top, here = top(row.element);
+    for (const { element } of this.rows.values()) element.classList.toggle("help-above", top(element) <= here + 1); // what is below is the sentence
     return true;
   }
 }

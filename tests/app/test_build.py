@@ -202,6 +202,7 @@ def test_what_estimates_leave_out():
     paper = core.configure("transformer", vocab_size=50_000, d_model=512, n_heads=8, n_layers=6, d_ff=2_048)
     plan = build.plan(paper, 4, 4)
     said = " ".join(note["en"] for note in plan["notes"])
+    assert "parameters (21 %)" in said and "（21%）" in plan["notes"][0]["zh"]
     assert "92 million" in said and f"{12 * (2 * 512 * 2_048 + 512 + 2_048):,}" in said
     tied = build.plan(core.configure("gpt2-small"), 4, 4)
     assert any("head.proj.weight is token_embedding.weight" in note["en"] for note in tied["notes"])

@@ -164,6 +164,64 @@ def test_it_looks_right_everywhere(new_page, size, theme, locale):
         assert title == NAMES[name][language]
         clipped = label.evaluate("(one) => one.scrollWidth > one.clientWidth + 1")
         assert not clipped or not label.is_visible(), name
+    wide = page.locator(".build-below > *").evaluate_all(
+        "(all) => all.map((one) => one.getBoundingClientRect().right)"
+    )
+    assert max(wide) <= size[0], "what is below the drawing is cut off"
+
+
+def test_what_is_read_of_lengths_sizes_and_parts(new_page):
+    page = open_build(new_page)
+    caption, parts, memory = (
+        page.locator(f".build-{one} .caption").first for one in ("diagram", "treemap", "memory")
+    )
+    expect(parts).to_contain_text("6 parts are the largest")
+    expect(memory).to_contain_text("All stations together: 6,028 · n + 66 · n² bytes")
+    expect(memory).to_contain_text(re.compile(r"keeps \d+\xa0kB"))
+    choose_family(page, "lstm")
+    expect(caption).to_contain_text("one sequence of")
+    expect(parts).to_contain_text("The largest single part is layers.0.fwd")
+    expect(memory).to_contain_text("3,328 · n bytes")
+    expect(page.locator(".edge-shape").first).to_contain_text("time first")
+    choose_family(page, "t5")
+    expect(caption).to_contain_text("a target of 8")
+    choose_preset(page, "t5-small")
+    expect(page.locator(".build-whose")).to_have_text("A published size, t5-small: untrained.")
+    assert page.locator(".build-notes").evaluate("(list) => parseFloat(getComputedStyle(list).paddingLeft)") >= 18
+
+
+def test_shapes_below_a_folded_stack_are_read_whole(new_page):
+    page = open_build(new_page)
+    choose_family(page, "transformer")
+    stacks, labels = page.evaluate("""() => {
+        const box = (one) => { const { left, right, top, bottom } = one.getBoundingClientRect(); return [left, top, right, bottom]; };
+        return [[...document.querySelectorAll('.part-closed rect')].map(box), [...document.querySelectorAll('.edge-shape')].map(box)];
+    }""")
+    assert stacks and labels
+    assert not any(meet(stack, label) for stack in stacks for label in labels)
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_help_lies_over_no_sentence_and_no_other_help(new_page, locale):
+    page = open_build(new_page, locale=locale)
+    choose_family(page, "gpt")
+    box = page.locator(".build-column [data-option=d_ff]")
+    cut = """(box) => { const text = document.createElement('canvas').getContext('2d');
+      text.font = '12.5px ' + getComputedStyle(box).fontFamily; return text.measureText(box.placeholder).width > box.clientWidth - 14; }"""
+    assert not box.evaluate(cut), "automatic is read whole"
+    set_option(page, "n_heads", 5)
+    problem, helps = (
+        page.locator(".build-column .problem:visible"),
+        page.locator(".build-column .control small:visible"),
+    )
+    expect(problem).to_have_count(1)
+    for name in ("n_layers", "d_model", "d_ff", "vocab_size"):
+        page.locator(f".build-column [data-option={name}]").focus()
+        expect(helps).to_have_count(1)
+        one, other = helps.bounding_box(), problem.bounding_box()
+        assert not meet(*([b["x"], b["y"], b["x"] + b["width"], b["y"] + b["height"]] for b in (one, other))), name
+    page.locator(".build-column [data-option=position]").hover()
+    expect(helps).to_have_count(1)
 
 
 def test_unrolled_in_time_and_states_that_go_on(new_page):
@@ -198,6 +256,8 @@ def test_two_configurations_side_by_side(new_page):
     expect(page.locator(".build-differences .differs td:first-child")).to_have_text(
         ["heads (n_heads)", "inner width (d_ff)", WORDS["en"]["build.total"]]
     )
+    for heading in (".build-treemap h3", ".build-costs h3", ".build-panel h3"):
+        expect(page.locator(heading).first).to_contain_text("B · ")
     unfold_all(page)
     marked = page.locator(".build-diagram").nth(1).locator(".part.differs")
     paths = set(marked.evaluate_all("(all) => all.map((one) => one.dataset.path)"))
