@@ -55,7 +55,7 @@ def tags(run: Run, batch: Batch, i: int) -> dict[str, Any]:
     length = int(batch.lengths[i])
     names = run.task.label_names
     target = [None if one == IGNORE else both(names[one]) for one in batch.target[i, :length].tolist()]
-    return {"input": row(run, batch.inputs[0][i], length), "labels": target}
+    return {"input": row(run, batch.inputs[0][i], length), "labels": target, "names": [both(name) for name in names]}
 
 
 def stream(run: Run, batch: Batch, i: int) -> dict[str, Any]:

@@ -4,7 +4,7 @@ token.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from core import InputError
 from core.decoding import Decoding, Written, write, writes
 from core.decoding.filters import steer
 from core.models import takes_two
+from core.options import Option
 from core.pretrained_run import PretrainedRun, Signs
 from core.run import Run
 from core.tape import Keep, Tape
@@ -29,6 +30,11 @@ from core.tasks.layouts import BOS, EOS, PAD, Examples, prompt
 
 LONGEST = 64  # tokens written
 OURS = Signs(BOS, EOS, PAD)  # of all tasks here
+
+
+def options_offered() -> list[Option]:
+    """Those of writing, with the lengths that are written here."""
+    return [replace(one, high=LONGEST) if one.name == "max_new" else one for one in Decoding.options()]
 
 
 @dataclass(frozen=True)
@@ -135,12 +141,12 @@ def _given(task: Task) -> int:
 def written(run: Run, asked: Prompt, step: int, how: dict[str, Any]) -> bytes:
     """Everything the page needs, packed: texts, steps or tree, and the attention and gates of the best text."""
     model, watcher = at_step(run, step), Watcher()
+    for known in options_offered():
+        known.check(how.get(known.name, known.default))
     options = Decoding.make(**how)
-    if options.max_new > LONGEST:
-        options = Decoding.make(**{**how, "max_new": LONGEST})
     lengths = asked.lengths if takes_two(model) else None
     result = write(model, asked.ids, lengths, watch=watcher, **asdict(asked.signs), **options.to_dict())
-    texts = texts_of(result, asked.signs.eos)
+    texts = texts_of(result, asked.signs)
     steps = watcher.steps or retold(model, asked, texts[0], options)
     with core.capture(model, "*.weights", "*layers.*", keep=rows_of(model, asked, texts[0])) as tape:
         forward(model, asked, texts[0])
@@ -158,9 +164,18 @@ def written(run: Run, asked: Prompt, step: int, how: dict[str, Any]) -> bytes:
         "groups": [{"name": name, "shape": list(weights.shape)} for name, weights in maps.items()],
         "cells": list(cells),
         "two": takes_two(model),
+        "full": filled(model, asked, texts[0], options),
     }
     arrays = {f"{name}.weights": weights for name, weights in maps.items()}
     return payload.pack(header, arrays | cells)
+
+
+def filled(model: nn.Module, asked: Prompt, text: list[int], how: Decoding) -> int | None:
+    """How many tokens the model takes, if that is why the text is no longer."""
+    most = model.config.max_len
+    length = len(text) if takes_two(model) else asked.ids.shape[1] + len(text)
+    ended = bool(text) and text[-1] in asked.signs.ends
+    return most if length == most and len(text) < how.max_new and not ended else None
 
 
 def at_step(run: Run, step: int) -> nn.Module:
@@ -169,10 +184,11 @@ def at_step(run: Run, step: int) -> nn.Module:
     return found[1]
 
 
-def texts_of(result: Written, eos: int | None) -> list[list[int]]:
+def texts_of(result: Written, signs: Signs) -> list[list[int]]:
     """Without the padding behind the end."""
     rows = result.tokens.tolist()
-    return [row[: row.index(eos) + 1] if eos in row else row for row in rows]
+    ends = [next((at + 1 for at, token in enumerate(row) if token in signs.ends), None) for row in rows]
+    return [row[:end] for row, end in zip(rows, ends, strict=True)]
 
 
 def retold(model: nn.Module, asked: Prompt, text: list[int], how: Decoding) -> list[dict[str, Any]]:

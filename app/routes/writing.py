@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 from app import objective, replies, writing
 from app.controls import controls
 from app.routes.looks import Question, in_turn, problem_of
-from core.decoding import Decoding
 
 router = APIRouter()
 MOST_MASKS = 512
@@ -34,7 +33,7 @@ class Sample(BaseModel):
 @router.get("/write")
 def menu() -> dict[str, Any]:
     """The options of writing."""
-    return {"options": controls(Decoding.options())}
+    return {"options": controls(writing.options_offered())}
 
 
 @router.post("/write")

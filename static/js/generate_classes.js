@@ -2,7 +2,7 @@
 
 import { Bars } from "./bars.js";
 import { make } from "./dom.js";
-import { framed, greatest, percent, spoken } from "./generate_parts.js";
+import { counted, framed, greatest, percent, probability, spoken } from "./generate_parts.js";
 import { Heatmap } from "./heatmap.js";
 import { Tensor } from "./payload.js";
 import { sentences } from "./sentences.js";
@@ -17,8 +17,8 @@ export class Classes {
     this.figure = framed(left, { title: say("classes.title"), name: "classes", view: () => this.bars, csv: () => this.bars.csv(["class", "share"]), className: "generate-classes" });
     this.bars = new Bars(this.figure.body);
     this.along = framed(right, { title: say("classes.along"), name: "classes-along", view: () => this.map, className: "generate-along" });
-    this.map = new Heatmap(this.along.body, { height: 300, axes: () => ({ rows: say("classes.rows"), columns: say("classes.columns") }), describe: (row, column) => say("classes.along_tip", {
-      token: this.answer.tokens[this.answer.lengths[column] - 1], n: this.answer.lengths[column], label: this.names[row], share: percent(this.map.value(row, column)) }) });
+    this.map = new Heatmap(this.along.body, { height: 300, axes: () => ({ rows: say("classes.rows"), columns: say("classes.columns") }), describe: (row, column) => counted("classes.along_tip", this.answer.lengths[column], {
+      token: this.answer.tokens[this.answer.lengths[column] - 1], label: this.names[row], share: probability(this.map.value(row, column)) }) });
   }
 
   take(answer) {
@@ -33,7 +33,7 @@ export class Classes {
     const best = greatest(last);
     const told = right === null ? "" : say(right === best ? "classes.right" : "classes.wrong", { label: names[right] });
     const sentence = sentences(say("classes.says", { label: names[best], share: last[best] }), told);
-    this.bars.set({ groups: [{ title: "", rows: names.map((name, i) => ({ name, values: [last[i]], text: percent(last[i]), strong: i === best, words: say("classes.bar", { label: name, share: percent(last[i]) }) })) }], label: spoken(sentence) });
+    this.bars.set({ groups: [{ title: "", rows: names.map((name, i) => ({ name, values: [last[i]], text: percent(last[i]), strong: i === best, words: say("classes.bar", { label: name, share: probability(last[i]) }) })) }], label: spoken(sentence) });
     this.figure.say(sentence);
     this.drawAlong(all, lengths, tokens);
   }
@@ -43,7 +43,7 @@ export class Classes {
     const { names } = this, values = new Float32Array(names.length * lengths.length);
     names.forEach((_, c) => lengths.forEach((__, t) => { values[c * lengths.length + t] = all.value(t, c); }));
     const said = lengths.map((_, t) => greatest(Array.from(all.at(t).data))), turns = said.flatMap((one, t) => (t && one !== said[t - 1] ? [t] : [])), turn = turns.at(-1);
-    const sentence = turns.length ? say("classes.turns", { n: turns.length, token: quoted(tokens[lengths[turn] - 1]), at: lengths[turn], label: names[said[turn]] }) : say("classes.steady", { label: names[said[0]] });
+    const sentence = turns.length ? counted("classes.turns", turns.length, { token: quoted(tokens[lengths[turn] - 1]), at: lengths[turn], label: names[said[turn]] }) : say("classes.steady", { label: names[said[0]] });
     this.map.set({ values: new Tensor(values, [names.length, lengths.length]), rows: names, columns: lengths.map((n) => tokens[n - 1]), label: spoken(sentence),
       paths: [{ cells: said.map((one, t) => [one, t]), tone: "--iv-amber" }] });
     this.along.say(sentence);

@@ -3,13 +3,14 @@
 import { askArrays } from "./api.js";
 import { Controls } from "./controls.js";
 import { make } from "./dom.js";
-import { likelihood, percent, question, seen } from "./generate_parts.js";
+import { counted, likelihood, probability, question, seen } from "./generate_parts.js";
 import { Latest } from "./latest.js";
 import { fixed } from "./numbers.js";
 import { sentences } from "./sentences.js";
 import { set, state } from "./store.js";
-import { say, sayInto } from "./words.js";
+import { has, say, sayInto } from "./words.js";
 
+const END = "</s>";
 const ALWAYS = ["strategy", "no_repeat", "repetition_penalty"];
 const ONLY = { greedy: [], sample: ["temperature", "top_k", "top_p"], beam: ["beams", "n_best", "length_penalty"] };
 
@@ -64,11 +65,13 @@ export class Column {
   }
 
   words(best) {
-    const { right, steps } = this.answer, beam = (state.ways[this.side].strategy ?? "greedy") === "beam";
-    const told = say(beam ? "generate.score_beam" : "generate.score", { score: fixed(best.score, 3), share: percent(likelihood(best.score)), n: steps.length });
-    if (!right) return told;
+    const { right, steps, two, full } = this.answer, beam = (state.ways[this.side].strategy ?? "greedy") === "beam";
+    const told = counted(beam ? "generate.score_beam" : "generate.score", steps.length, { score: fixed(best.score, 3), share: probability(likelihood(best.score)) });
+    const stopped = full === null ? "" : say("generate.full", { most: full });
+    if (!right) return sentences(told, stopped);
     const wrong = right.filter((token, at) => best.tokens[at] !== token).length;
-    return sentences(told, wrong ? say("generate.wrong", { wrong, n: right.length }) : say("generate.right", { n: right.length }));
+    const more = two ? best.tokens.filter((token) => token !== END).length - right.length : 0;
+    return sentences(told, wrong ? counted("generate.wrong", wrong, { wrong, n: right.length }) : counted("generate.right", right.length), more > 0 && counted("generate.too_many", more), stopped);
   }
 
   mark(at) {
@@ -95,16 +98,18 @@ export class Column {
       for (const part of [this.text, this.verdict, this.others]) part.replaceChildren();
       this.arrived();
     }
-    const named = sentence.match(/^(\w+) =/)?.[1];
-    if (named && (this.controls.complain(named, sentence) || this.complain(named, sentence))) return;
+    const named = sentence.match(/^(\w+) =/)?.[1], label = `generate.option.${named}`;
+    const said = named && has(label) ? sentence.replace(named, say(label)) : sentence; // called as on screen
+    if (named && (this.controls.complain(named, said) || this.complain(named, said))) return;
     this.problem.textContent = sentence;
     this.problem.hidden = false;
   }
 }
 
-// Right and wrong where that can be said: the same token at the same place; behind the answer, only the end is right.
-function mark({ texts, right }, at) {
+// Right and wrong where that can be said: the same token at the same place, and the end right behind the answer. What a
+// stream goes on with is not judged.
+function mark({ texts, right, two }, at) {
   if (!right) return "";
-  const token = texts[0].tokens[at];
-  return token === (right[at] ?? "</s>") ? "right" : at < right.length ? "wrong" : "";
+  const due = at === right.length ? END : right[at];
+  return texts[0].tokens[at] === due ? "right" : two || at < right.length ? "wrong" : "";
 }

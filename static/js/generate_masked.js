@@ -3,7 +3,7 @@
 
 import { Bars } from "./bars.js";
 import { make } from "./dom.js";
-import { framed, percent, spoken } from "./generate_parts.js";
+import { framed, percent, probability, spoken } from "./generate_parts.js";
 import { sentences } from "./sentences.js";
 import { set } from "./store.js";
 import { quoted } from "./token_labels.js";
@@ -52,7 +52,7 @@ export class Masked {
     this.figure.lock(!holes.length);
     if (holes.length) {
       this.bars.set({ groups: holes.map(({ place, words, shares, word }) => ({ title: word === null ? say("masked.hole", { at: place }) : say("masked.hole_was", { at: place, word }),
-        rows: words.map((name, i) => ({ name, values: [shares[i]], text: percent(shares[i]), strong: name === word, words: say("masked.bar", { word: name, at: place, share: percent(shares[i]), rank: i + 1 }) })) })), label: spoken(sentence) });
+        rows: words.map((name, i) => ({ name, values: [shares[i]], text: percent(shares[i]), strong: name === word, words: say("masked.bar", { word: name, at: place, share: probability(shares[i]), rank: i + 1 }) })) })), label: spoken(sentence) });
     }
     this.figure.say(sentence);
     this.follows.element.hidden = false;
@@ -61,7 +61,7 @@ export class Masked {
     if (!follows) return this.follows.say(say("masked.one_sentence"));
     const best = follows.shares[0] >= follows.shares[1] ? 0 : 1, names = follows.labels.map(inLanguage);
     const said = sentences(say("masked.follows_says", { label: names[best], share: follows.shares[best] }), follows.right === null ? "" : say(follows.right === best ? "masked.follows_right" : "masked.follows_wrong"));
-    this.pair.set({ groups: [{ title: "", rows: [say("masked.yes"), say("masked.no")].map((name, i) => ({ name, values: [follows.shares[i]], text: percent(follows.shares[i]), strong: i === best, words: `${names[i]}: ${percent(follows.shares[i])}` })) }], label: spoken(said) });
+    this.pair.set({ groups: [{ title: "", rows: [say("masked.yes"), say("masked.no")].map((name, i) => ({ name, values: [follows.shares[i]], text: percent(follows.shares[i]), strong: i === best, words: `${names[i]}: ${probability(follows.shares[i])}` })) }], label: spoken(said) });
     return this.follows.say(said);
   }
 
@@ -71,6 +71,8 @@ export class Masked {
     const first = say("masked.best", { word: quoted(words[0]), share: shares[0], at: place });
     if (!known.length) return first;
     const right = known.filter(({ rank }) => rank === 1).length, worst = known.reduce((a, b) => (b.rank > a.rank ? b : a));
-    return sentences(first, say("masked.known", { right, n: known.length }), worst.rank > 1 && say("masked.worst", { word: quoted(worst.word), rank: worst.rank, share: worst.share }));
+    const hardest = { word: quoted(worst.word), rank: worst.rank, share: worst.share };
+    if (known.length === 1) return sentences(first, say("masked.known_one", { ...hardest, at: worst.place }));
+    return sentences(first, say(right === 1 ? "masked.known_right" : "masked.known", { right, n: known.length }), worst.rank > 1 && say("masked.worst", hardest));
   }
 }

@@ -3,8 +3,8 @@
 import { askJson } from "./api.js";
 import * as colour from "./colour.js";
 import { make } from "./dom.js";
-import { framed, spoken } from "./generate_parts.js";
-import { kindTone, Lanes } from "./lanes.js";
+import { counted, framed, spoken } from "./generate_parts.js";
+import { kindsOf, kindTone, Lanes } from "./lanes.js";
 import { Latest } from "./latest.js";
 import { sentences } from "./sentences.js";
 import { set, shown, state } from "./store.js";
@@ -39,19 +39,24 @@ const target = (cells, own = false) => ({ name: say("asked.target"), cells, own 
 // each target is the token that goes in one place later
 const shifts = (tokens, wanted, lane) => wanted.flatMap((one, t) => (one !== null && t + 1 < tokens.length ? [{ from: [lane, t + 1], to: [lane + 1, t] }] : []));
 
+function toldSome(wanted) {
+  const asked = wanted.filter((one) => one !== null).length;
+  return counted("asked.told_some", asked, { asked, n: wanted.length });
+}
+
 const FORMS = {
   label: (answer) => ({
     lanes: [input(plain(answer.input)), target([{ text: inLanguage(answer.label), bold: true, tone: colour.token("--iv-accent"), words: say("asked.label", { label: inLanguage(answer.label) }) }], true)],
     sentence: say("asked.told_label", { label: inLanguage(answer.label) }),
   }),
   tags: (answer) => {
-    const names = answer.labels.map((label) => label && inLanguage(label)), kinds = [...new Set(names.filter((name) => name?.includes("-")).map((name) => name.slice(2)))];
+    const names = answer.labels.map((label) => label && inLanguage(label)), kinds = kindsOf(answer.names.map(inLanguage));
     const cells = goal(names).map((cell, t) => (names[t]?.includes("-") ? { ...cell, tone: kindTone(kinds.indexOf(names[t].slice(2))) } : { ...cell, tone: null, bold: false }));
     return { lanes: [input(plain(answer.input)), target(cells)], sentence: say("asked.told_tags", { n: names.length, named: names.filter((name) => name?.includes("-")).length }) };
   },
   stream: (answer) => ({
     lanes: [input(plain(answer.input)), target(goal(answer.target))], links: shifts(answer.input, answer.target, 0),
-    sentence: sentences(say("asked.told_stream"), answer.target.includes(null) && say("asked.told_some", { asked: answer.target.filter((one) => one !== null).length, n: answer.target.length })),
+    sentence: sentences(say("asked.told_stream"), answer.target.includes(null) && toldSome(answer.target)),
   }),
   pairs: (answer) => ({
     lanes: [{ name: say("asked.source"), cells: plain(answer.source), own: true }, { name: say("asked.given"), cells: plain(answer.input) }, target(goal(answer.target))],
@@ -63,7 +68,7 @@ const FORMS = {
     const chosen = answer.target.flatMap((one, t) => (one === null ? [] : [{ from: [1, t], to: [2, t] }]));
     const values = { chosen: chosen.length, masked: count("masked"), swapped: count("swapped"), kept: count("kept") };
     return { lanes: [{ name: say("asked.text"), cells: plain(answer.text) }, input(seen), target(goal(answer.target))], links: chosen,
-      sentence: sentences(say("asked.told_masked", values), say("asked.fates"), answer.follows && say("asked.told_follows", { follows: inLanguage(answer.follows) })) };
+      sentence: sentences(counted("asked.told_masked", chosen.length, values), say("asked.fates"), answer.follows && say("asked.told_follows", { follows: inLanguage(answer.follows) })) };
   },
   answer: (answer) => {
     const [start, end] = answer.span, words = answer.input.slice(start, end + 1).join(" "), accent = colour.token("--iv-accent");

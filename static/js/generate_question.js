@@ -3,7 +3,7 @@
 import { Bars } from "./bars.js";
 import * as colour from "./colour.js";
 import { make } from "./dom.js";
-import { framed, percent, signed, spoken } from "./generate_parts.js";
+import { framed, percent, probability, signed, spoken } from "./generate_parts.js";
 import { sentences } from "./sentences.js";
 import { quoted, shortened } from "./token_labels.js";
 import { csvLine, Walkable, within } from "./walk.js";
@@ -37,7 +37,7 @@ export class Question {
     const sentence = sentences(say("answer.says", { words: quoted(this.words(best), 60), share: spans[0].share }), judged);
     this.draw(sentence);
     this.figure.say(sentence);
-    const rows = spans.map(({ span, share, score }, i) => ({ name: this.words(span), values: [share], text: percent(share), strong: i === 0, words: say("answer.span", { words: this.words(span), share: percent(share), score: signed(score) }) }));
+    const rows = spans.map(({ span, share, score }, i) => ({ name: this.words(span), values: [share], text: percent(share), strong: i === 0, words: say("answer.span", { words: this.words(span), share: probability(share), score: signed(score) }) }));
     const next = spans[1] ? say("answer.next", { words: quoted(this.words(spans[1].span), 60), share: spans[1].share }) : "";
     this.bars.set({ groups: [{ title: "", rows }], label: spoken(next) });
     this.list.say(next);

@@ -1,7 +1,7 @@
 // A model that points at spans: those it found, drawn under the text one within the other, and the scores of all of them.
 
 import { chips, make } from "./dom.js";
-import { framed, signed, spoken } from "./generate_parts.js";
+import { counted, framed, signed, spoken } from "./generate_parts.js";
 import { Heatmap } from "./heatmap.js";
 import { kindTone, Lanes } from "./lanes.js";
 import { sentences } from "./sentences.js";
@@ -53,8 +53,8 @@ export class Spans {
     chips(this.chips, this.names.map((text, value) => ({ value, text })), kind, (spanKind) => set({ spanKind }), say("spans.kind"));
     const values = arrays.scores.at(kind), allowed = arrays.can.at(kind), of = found.filter(([one]) => one === kind), possible = Array.from(values.data).filter((_, i) => allowed.data[i]);
     const ordered = possible.filter((score) => score <= 0).sort((a, b) => b - a), best = of.reduce((a, b) => (!a || values.value(b[1], b[2]) > values.value(a[1], a[2]) ? b : a), null);
-    const head = best ? say("spans.best", { words: quoted(this.words(best[1], best[2]), 60), score: signed(values.value(best[1], best[2])), n: of.length, kind: this.names[kind] }) : say("spans.none_of", { kind: this.names[kind] });
-    const sentence = sentences(head, say("spans.rest", { of: possible.length, score: ordered.length ? signed(ordered[0]) : "−∞" }));
+    const head = best ? counted("spans.best", of.length, { words: quoted(this.words(best[1], best[2]), 60), score: signed(values.value(best[1], best[2])), kind: this.names[kind] }) : say("spans.none_of", { kind: this.names[kind] });
+    const sentence = sentences(head, possible.length > 1 && ordered.length > 0 && say("spans.rest", { of: possible.length, score: signed(ordered[0]) }));
     const highest = Math.max(...arrays.scores.data), limit = highest > 0 ? highest : Math.max(1e-6, ...arrays.scores.data.map(Math.abs)); // most spans score far below 0: what is above must be seen
     this.map.set({ values, allowed, rows: tokens, columns: tokens.slice(), kind: "signed", limit, label: spoken(sentence),
       marks: tokens.map((_, row) => (right ?? found).filter(([one, start]) => one === kind && start === row).map(([, , end]) => end)) });
@@ -70,10 +70,10 @@ export class Spans {
 
   told(found, missed) {
     const inside = found.filter(([, start, end]) => found.some(([, from, to]) => from <= start && end <= to && to - from > end - start));
-    const first = say("spans.found", { n: found.length }), deepest = inside.length && inside.reduce((a, b) => (b[2] - b[1] < a[2] - a[1] ? b : a));
+    const first = counted("spans.found", found.length), deepest = inside.length && inside.reduce((a, b) => (b[2] - b[1] < a[2] - a[1] ? b : a));
     const within = deepest && found.filter(([, from, to]) => from <= deepest[1] && deepest[2] <= to && to - from > deepest[2] - deepest[1]).length;
-    const nested = deepest ? say("spans.nested", { n: inside.length, words: quoted(this.words(deepest[1], deepest[2]), 60), depth: within }) : "";
-    const judged = this.answer.right ? (missed.length ? say("spans.missing", { n: missed.length }) : this.answer.right.length === found.length ? say("spans.all") : say("spans.too_many", { n: found.length - this.answer.right.length })) : "";
+    const nested = deepest ? counted("spans.nested", inside.length, { words: quoted(this.words(deepest[1], deepest[2]), 60), depth: within }) : "";
+    const judged = this.answer.right ? (missed.length ? counted("spans.missing", missed.length) : this.answer.right.length === found.length ? counted("spans.all", found.length) : say("spans.too_many", { n: found.length - this.answer.right.length })) : "";
     return sentences(first, nested, judged);
   }
 }

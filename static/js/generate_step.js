@@ -1,7 +1,7 @@
 // Behind one written token: the distribution it was chosen from, before and after it was narrowed, and where the model looked.
 
 import { Bars } from "./bars.js";
-import { framed, percent, seen, spoken } from "./generate_parts.js";
+import { counted, framed, percent, probability, seen, spoken } from "./generate_parts.js";
 import { Heatmap } from "./heatmap.js";
 import { fixed } from "./numbers.js";
 import { Tensor } from "./payload.js";
@@ -35,7 +35,7 @@ export class Shares {
     if (!bars.includes(chosen)) bars[bars.length - 1] = chosen;
     const [before, after] = chosen.values;
     const values = { token: quoted(chosen.name), before, after, left: step.left, of: answer.tokens.length, bits: fixed(step.entropy[0], 2), then: fixed(step.entropy[1], 2) };
-    const sentence = say(step.narrowed ? "generate.shares_narrowed" : "generate.shares_plain", values);
+    const sentence = counted(step.narrowed ? "generate.shares_narrowed" : "generate.shares_plain", step.left, values);
     this.figure.title.textContent = title;
     this.bars.set({ groups: [{ title: "", rows: bars }], label: `${title}. ${spoken(sentence)}`, legend: [say("generate.before"), say("generate.after")] });
     this.figure.say(sentence);
@@ -50,14 +50,14 @@ export class Shares {
 function row(name, before, after, strong) {
   const same = Math.abs(before - after) < 5e-4, ruledOut = after === 0 && before > 0;
   const text = same ? percent(before) : `${percent(before)} → ${ruledOut ? "0" : percent(after)}`;
-  return { name, values: [before, after], text, strong, struck: ruledOut, words: say(ruledOut ? "generate.bar_out" : "generate.bar", { token: name, before: percent(before), after: percent(after) }) };
+  return { name, values: [before, after], text, strong, struck: ruledOut, words: say(ruledOut ? "generate.bar_out" : "generate.bar", { token: name, before: probability(before), after: probability(after) }) };
 }
 
 export class Looked {
   constructor(parent) {
     this.figure = framed(parent, { title: say("generate.looked"), name: "looked", view: () => this.map });
     this.map = new Heatmap(this.figure.body, { height: 260, axes: () => ({ rows: say("generate.heads"), columns: say("generate.read_tokens") }), describe: (row, column) => say("generate.looked_tip", {
-      head: this.rows[row], token: this.columns[column], weight: this.map.value(row, column).toFixed(3) }) });
+      head: this.rows[row], token: this.columns[column], weight: fixed(this.map.value(row, column), 3) }) });
   }
 
   // rows: heads of the attention that reads the source, or else the text; columns: what they could look at

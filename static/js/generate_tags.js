@@ -2,9 +2,9 @@
 // CRF the scores of every move from tag to tag.
 
 import { chips, make } from "./dom.js";
-import { framed, greatest, percent, signed, spoken } from "./generate_parts.js";
+import { counted, framed, greatest, probability, signed, spoken } from "./generate_parts.js";
 import { Heatmap } from "./heatmap.js";
-import { kindTone, Lanes } from "./lanes.js";
+import { kindsOf, kindTone, Lanes } from "./lanes.js";
 import { Tensor } from "./payload.js";
 import { sentences } from "./sentences.js";
 import { set, state } from "./store.js";
@@ -45,8 +45,8 @@ export class Tags {
 
   drawLanes(label) {
     const { tokens, path, alone, right, crf } = this.answer, { names } = this, share = (t, tag) => this.answer.arrays.shares.value(t, tag);
-    const kind = (tag) => (names[tag].includes("-") ? kindTone(this.kinds().indexOf(names[tag].slice(2))) : null);
-    const cell = (tag, t, key) => ({ text: names[tag], tone: kind(tag), bold: kind(tag) !== null, words: say(key, { tag: names[tag], token: tokens[t], share: percent(share(t, tag)) }) });
+    const kind = (tag) => (names[tag].includes("-") ? kindTone(kindsOf(names).indexOf(names[tag].slice(2))) : null);
+    const cell = (tag, t, key) => ({ text: names[tag], tone: kind(tag), bold: kind(tag) !== null, words: say(key, { tag: names[tag], token: tokens[t], share: probability(share(t, tag)) }) });
     const lanes = [
       { name: say("tags.tokens"), cells: tokens.map((text, t) => ({ text, words: say("tags.token_at", { token: text, at: t }) })) },
       { name: say(crf ? "tags.path" : "tags.alone"), cells: path.map((tag, t) => cell(tag, t, "tags.cell")) },
@@ -55,8 +55,6 @@ export class Tags {
     if (right) lanes.push({ name: say("tags.right"), cells: right.map((tag, t) => ({ ...cell(tag, t, tag === path[t] ? "tags.cell_right" : "tags.cell_missed"), faint: tag === path[t] })) });
     this.lanes.set({ lanes, label: spoken(label) });
   }
-
-  kinds = () => [...new Set(this.names.filter((name) => name.includes("-")).map((name) => name.slice(2)))];
 
   // the words' own scores, or how likely each tag is
   drawLattice() {
@@ -93,7 +91,7 @@ export class Tags {
 
   describe(row, column) {
     const { tokens, arrays, path } = this.answer;
-    return say(path[column] === row ? "tags.tip_path" : "tags.tip", { tag: this.names[row], token: tokens[column], score: signed(arrays.emissions.value(column, row), 3), share: percent(arrays.shares.value(column, row)) });
+    return say(path[column] === row ? "tags.tip_path" : "tags.tip", { tag: this.names[row], token: tokens[column], score: signed(arrays.emissions.value(column, row), 3), share: probability(arrays.shares.value(column, row)) });
   }
 
   describeMove(row, column) {
@@ -105,12 +103,12 @@ export class Tags {
 
   told() {
     const { tokens, path, alone, right, crf, arrays } = this.answer, { names } = this;
-    const wrong = right?.filter((tag, t) => tag !== path[t]).length, judged = right ? (wrong ? say("tags.wrong", { wrong, n: path.length }) : say("tags.all_right", { n: path.length })) : "";
+    const wrong = right?.filter((tag, t) => tag !== path[t]).length, judged = right ? (wrong ? counted("tags.wrong", wrong, { wrong, n: path.length }) : counted("tags.all_right", path.length)) : "";
     if (!crf) return sentences(say("tags.softmax", { token: quoted(tokens[greatest(path.map((tag, t) => -arrays.shares.value(t, tag)))]) }), judged);
     const t = alone.findIndex((tag, at) => tag !== path[at]), broken = crf.broken.find((at) => alone[at] !== path[at]) ?? crf.broken[0];
-    const score = say("tags.score", { score: signed(crf.path.score), emitted: signed(crf.path.emitted), moved: signed(crf.path.moved), share: percent(crf.path.share) });
+    const score = say("tags.score", { score: signed(crf.path.score), emitted: signed(crf.path.emitted), moved: signed(crf.path.moved), share: probability(crf.path.share) });
     if (t < 0) return sentences(score, say("tags.same"), judged);
-    const other = say("tags.differs", { token: quoted(tokens[t]), alone: names[alone[t]], path: names[path[t]], score: signed(crf.alone.score), share: percent(crf.alone.share) });
+    const other = say("tags.differs", { token: quoted(tokens[t]), alone: names[alone[t]], path: names[path[t]], score: signed(crf.alone.score), share: probability(crf.alone.share) });
     const odd = broken === undefined ? "" : say("tags.broken", { from: broken ? names[alone[broken - 1]] : say("tags.start"), to: names[alone[broken]] });
     return sentences(score, other, odd, judged);
   }

@@ -4,14 +4,16 @@
 import * as colour from "./colour.js";
 import { make } from "./dom.js";
 import { choose } from "./generate_column.js";
-import { framed, likelihood, percent, seen, spoken } from "./generate_parts.js";
+import { framed, likelihood, probability, seen, spoken } from "./generate_parts.js";
 import { fixed } from "./numbers.js";
 import { set, state } from "./store.js";
 import { shortened } from "./token_labels.js";
 import { csvLine, Walkable, within } from "./walk.js";
 import { say } from "./words.js";
 
-const [WIDE, HIGH, PAD, ROOM] = [96, 26, 14, 66]; // px from step to step, from candidate to candidate, around; for a token
+const [BETWEEN, HIGH, PAD, LEGEND, TYPE] = [34, 26, 14, 34, 14]; // px from a token to its children, from candidate to candidate, around, above the tree; of the type
+const FATES = ["won", "kept", "ended", "dropped"];
+const ruler = document.createElement("canvas").getContext("2d");
 
 export class Tree {
   constructor(parent) {
@@ -25,32 +27,44 @@ export class Tree {
     this.figure.element.hidden = !answer;
     if (!answer) return;
     Object.assign(this, { answer, side });
-    const { tree } = answer, tallest = Math.max(...tree.map((level) => level.length));
-    const width = WIDE * (tree.length + 1) + 2 * PAD, height = HIGH * tallest + 2 * PAD;
+    const { tree } = answer, name = (id) => shortened(seen(answer.tokens[id]), 7), rootName = shortened(seen(answer.read.at(-1)), 4);
     this.won = winners(tree, answer);
-    this.nodes = tree.flatMap((level, t) => level.map((node, i) => ({ ...node, level: t, place: i, fate: this.won[t] === i ? "won" : node.ended ? "ended" : node.kept ? "kept" : "dropped" })));
-    const x = (level) => PAD + WIDE * (level + 1), y = (place) => PAD + HIGH * (place + 0.5);
-    const mute = colour.token("--iv-mute"), lines = [], parts = [];
-    const root = make("text", { x: PAD, y: y(0) + 5, fill: mute, "font-size": 14 }, shortened(seen(answer.read.at(-1)), 4));
-    for (const node of this.nodes) {
-      const { level, place, fate } = node, on = fate === "won", chosen = this.chosen(node);
-      const from = level ? [x(level - 1) + ROOM, y(node.parent)] : [PAD + 36, y(0)], to = [x(level) - 6, y(place)], bend = (from[0] + to[0]) / 2;
-      lines.push(make("path", { d: `M${from}C${bend},${from[1]} ${bend},${to[1]} ${to}`, fill: "none", stroke: colour.token(on ? "--iv-accent" : "--iv-line"), "stroke-width": on ? 2.5 : fate === "dropped" ? 0.8 : 1.6 }));
-      const fill = colour.token(on ? "--iv-accent" : fate === "dropped" ? "--iv-mute" : "--iv-ink");
-      const element = make("g", { class: "generate-node" },
-        make("rect", { x: x(level) - 4, y: y(place) - 12, width: ROOM, height: 24, rx: 5, fill: chosen ? colour.token("--iv-soft") : "transparent" }),
-        make("text", { x: x(level), y: y(place) + 5, "font-size": 14, fill, "font-weight": on ? 700 : 400, "text-decoration": fate === "dropped" ? "line-through" : null }, shortened(seen(answer.tokens[node.id]), 7)));
-      parts.push({ element, words: this.words(node), box: [x(level) - 4, y(place) - 12, ROOM, 24] });
-    }
+    this.nodes = tree.flatMap((level, t) => level.map((node, i) => ({ ...node, level: t, place: i, name: name(node.id), wide: widthOf(name(node.id)), fate: this.won[t] === i ? "won" : node.ended ? "ended" : node.kept ? "kept" : "dropped" })));
+    const rooms = tree.map((_, t) => Math.max(...this.nodes.filter(({ level }) => level === t).map(({ wide }) => wide)));
+    const x = rooms.reduce((lefts, room) => [...lefts, lefts.at(-1) + room + BETWEEN], [PAD + widthOf(rootName) + BETWEEN]), y = (place) => LEGEND + HIGH * (place + 0.5);
+    const legend = this.legend(), tallest = Math.max(...tree.map((level) => level.length));
+    const lines = this.nodes.map(({ level, place, parent, fate }) => {
+      const above = level && this.nodes[this.index(level - 1, parent)];
+      const from = above ? [x[level - 1] + above.wide + 4, y(parent)] : [PAD + widthOf(rootName) + 4, y(0)], to = [x[level] - 5, y(place)], bend = (from[0] + to[0]) / 2;
+      return make("path", { d: `M${from}C${bend},${from[1]} ${bend},${to[1]} ${to}`, fill: "none", stroke: colour.token(fate === "won" ? "--iv-accent" : "--iv-mute"), "stroke-width": fate === "won" ? 2.5 : 1.2, "stroke-opacity": fate === "dropped" ? 0.5 : 1, "stroke-dasharray": fate === "dropped" ? "2 3" : null });
+    });
+    const parts = this.nodes.map((node) => {
+      const box = [x[node.level] - 4, y(node.place) - 12, Math.max(node.wide + 8, 20), 24];
+      const ground = make("rect", { x: box[0], y: box[1], width: box[2], height: box[3], rx: 5, fill: this.chosen(node) ? colour.token("--iv-soft") : "transparent" });
+      return { element: make("g", { class: "generate-node" }, ground, label(x[node.level], y(node.place) + 5, node.fate, node.name)), words: this.words(node), box };
+    });
     const greedy = tree.every((level, t) => this.won[t] === undefined || this.won[t] === 0);
     const sentence = say(greedy ? "generate.tree_greedy" : "generate.tree_differs", {
       seen: this.nodes.length, ended: this.nodes.filter(({ ended }) => ended).length, score: fixed(answer.texts[0].score, 3) });
-    this.walk.draw({ width, height, label: `${spoken(sentence)} ${say("generate.tree_keys")}`, shapes: [...lines, root, ...parts.map(({ element }) => element)], parts });
+    const root = make("text", { x: PAD, y: y(0) + 5, fill: colour.token("--iv-mute"), "font-size": TYPE }, rootName), width = Math.max(x.at(-1) - BETWEEN + PAD, legend.width);
+    this.walk.draw({ width, height: LEGEND + HIGH * tallest + PAD, label: `${spoken(sentence)} ${say("generate.tree_keys")}`, shapes: [...legend.shapes, ...lines, root, ...parts.map(({ element }) => element)], parts });
     this.figure.say(sentence);
     this.tell();
   }
 
-  words = (node) => say("generate.node", { token: seen(this.answer.tokens[node.id]), share: percent(node.share), score: fixed(node.score, 2), fate: say(`generate.fate.${node.fate}`) });
+  // what the letters' looks mean, of those that are there
+  legend() {
+    const shapes = [];
+    let at = PAD;
+    for (const fate of FATES.filter((one) => this.nodes.some((node) => node.fate === one))) {
+      const words = say(`generate.fate.${fate}`);
+      shapes.push(label(at, 15, fate, words));
+      at += widthOf(words) + 24;
+    }
+    return { shapes, width: at };
+  }
+
+  words = (node) => say("generate.node", { token: seen(this.answer.tokens[node.id]), share: probability(node.share), score: fixed(node.score, 2), fate: say(`generate.fate.${node.fate}`) });
   chosen = ({ level, place }) => state.node?.side === this.side && state.node.level === level && state.node.place === place;
   index = (level, place) => this.nodes.findIndex((node) => node.level === level && node.place === place);
 
@@ -83,13 +97,24 @@ export class Tree {
     }
     const one = this.nodes[there];
     this.path.replaceChildren(make("small", {}, say("generate.way_here")), " ", ...way.map(({ id }) => make("span", { class: "said" }, seen(this.answer.tokens[id]))),
-      " ", say("generate.way_score", { score: fixed(one.score, 3), share: percent(likelihood(one.score)), fate: say(`generate.fate.${one.fate}`) }));
+      " ", say("generate.way_score", { score: fixed(one.score, 3), share: probability(likelihood(one.score)), fate: say(`generate.fate.${one.fate}`) }));
   }
 
   csv() {
     const lines = this.nodes.map((node) => csvLine([node.level, node.place, node.parent, this.answer.tokens[node.id], node.share, node.score, node.kept, node.ended]));
     return `${["step,place,parent,token,share,score,kept,ended", ...lines].join("\n")}\n`;
   }
+}
+
+// a token as its fate has it
+function label(x, y, fate, text) {
+  const fill = colour.token({ won: "--iv-accent", dropped: "--iv-mute" }[fate] ?? "--iv-ink");
+  return make("text", { x, y, "font-size": TYPE, fill, "font-weight": fate === "won" ? 700 : 400, "font-style": fate === "ended" ? "italic" : null, "text-decoration": fate === "dropped" ? "line-through" : null }, text);
+}
+
+function widthOf(text) {
+  ruler.font = `700 ${TYPE}px system-ui, "Noto Sans CJK SC", sans-serif`;
+  return ruler.measureText(text).width;
 }
 
 // The way of the best text through the tree: at each step its place, from its end back to the root.

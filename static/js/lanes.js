@@ -11,6 +11,8 @@ const MOST_LETTERS = 18;
 const TONES = { light: ["#0b7a75", "#9a5c00", "#5b4bb5", "#a8326b", "#4d6b1f"], dark: ["#4fc3b8", "#f0b04a", "#b0a5ff", "#f28ab5", "#b4d672"] };
 const ruler = document.createElement("canvas").getContext("2d");
 
+// what BIO tags speak of, in the order of all tags of a task: a kind has its colour wherever it is drawn
+export const kindsOf = (tags) => [...new Set(tags.filter((tag) => tag.includes("-")).map((tag) => tag.slice(2)))];
 export const kindTone = (i) => TONES[colour.dark() ? "dark" : "light"][i % 5];
 
 export class Lanes {

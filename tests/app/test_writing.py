@@ -149,6 +149,32 @@ def test_what_cannot_be_is_said_in_a_sentence():
         assert word in answer.json()["problem"]["en"] and answer.json()["problem"]["zh"]
 
 
+def test_no_more_is_asked_for_than_is_written_here():
+    client = TestClient(make_app())
+    (longest,) = (one for one in client.get("/api/write").json()["options"] if one["name"] == "max_new")
+    assert (longest["low"], longest["high"]) == (1, writing.LONGEST)
+    question = {"run": "induction-gpt", "text": "t g w b", "step": 0}
+    for wanted in (0, writing.LONGEST + 1):
+        problem = client.post("/api/write", json=question | {"how": {"max_new": wanted}}).json()["problem"]
+        assert problem["option"] == "max_new" and f"from 1 to {writing.LONGEST}" in problem["en"]
+
+
+def test_a_text_that_ends_because_the_model_is_full_says_so():
+    run = gallery.open_run("induction-gpt").run
+    most, step = run.model.config.max_len, run.snapshots[-1].step
+    for tokens, full in ((most - 3, most), (5, None)):
+        asked = writing.prompt_of(run, "t " * tokens, 0)
+        header, _ = payload.unpack(writing.written(run, asked, step, {"max_new": 20}))
+        assert header["full"] == full and len(header["texts"][0]["tokens"]) == (3 if full else 20)
+
+
+def test_several_tokens_may_end_a_text():
+    rows = torch.tensor([[5, 6, 3, 0], [5, 4, 0, 0], [5, 6, 7, 8]])
+    signs = writing.Signs(1, (3, 4), 0)
+    texts = writing.texts_of(core.decoding.Written(rows, torch.zeros(3)), signs)
+    assert texts == [[5, 6, 3], [5, 4], [5, 6, 7, 8]]
+
+
 def test_of_a_long_prompt_only_the_rows_that_are_sent_are_held(monkeypatch):
     run = gallery.open_run("induction-gpt").run
     asked, held = writing.prompt_of(run, " ".join("tgwb" * 32), 0), []

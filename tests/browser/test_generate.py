@@ -28,7 +28,8 @@ def open_generate(new_page, *arguments, run: str = RUN) -> Page:
     page = open_app(new_page, *arguments)
     choose_run(page, run)
     page.locator("#tab-generate-button").click()
-    expect(page.locator(".generate-text .said").first).to_be_visible(timeout=20_000)
+    seen = ANSWERS.get(run, ".generate-text .said")
+    expect(page.locator(seen).first).to_be_visible(timeout=20_000)
     return page
 
 
@@ -46,6 +47,13 @@ def replied(name: str, masks: list[int] | None = None):
 
 def option(page: Page, side: int, name: str):
     return page.locator(".generate-column").nth(side).locator(f"[data-option={name}]")
+
+
+def tones_of(lanes) -> dict[str, str]:
+    """Kind of tag → the colour it is framed in."""
+    cells = lanes.evaluate("""(svg) => [...svg.querySelectorAll('g')].map((cell) =>
+      [cell.querySelector('text')?.textContent, cell.querySelector('rect')?.getAttribute('stroke')])""")
+    return {text[2:]: tone for text, tone in cells if text and text[1:2] == "-"}
 
 
 def csv_of(page: Page, figure) -> list[list[str]]:
@@ -107,10 +115,62 @@ def test_a_bad_option_is_told_beside_it_and_nothing_is_lost(new_page):
     before = page.locator(".generate-text").nth(1).inner_text()
     option(page, 1, "temperature").fill("0")
     problem = page.locator(".generate-column").nth(1).locator(".control .problem:visible")
-    expect(problem).to_contain_text("temperature")
+    expect(problem).to_contain_text("Temperature = 0")  # called as on screen
     assert page.locator(".generate-text").nth(1).inner_text() == before
     option(page, 1, "temperature").fill("1.5")
     expect(problem).to_have_count(0)
+
+
+def test_more_than_can_be_written_is_refused_beside_its_box(new_page):
+    page = open_generate(new_page)
+    box, problem = page.locator(".generate-shared [data-option=max_new]"), page.locator(".generate-shared .problem")
+    for wanted in ("300", "0"):
+        box.fill(wanted)
+        expect(problem.first).to_contain_text(f"Longest text = {wanted}")
+        expect(problem.first).to_contain_text("from 1 to 64")
+    box.fill("5")
+    expect(page.locator(".generate-text").first.locator(".said")).to_have_count(5)
+    expect(page.locator(".generate-shared .problem:visible")).to_have_count(0)
+
+
+def test_what_comes_behind_the_right_end_is_wrong(new_page):
+    page = open_generate(new_page)
+    header = written({"strategy": "sample", "temperature": 1.5})
+    tokens, right = header["texts"][0]["tokens"], [*header["right"], "</s>"]
+    assert len(tokens) > len(right), "it goes on too long"
+    chips = page.locator(".generate-text").nth(1).locator(".said")
+    expect(chips).to_have_text(tokens)
+    marks = chips.evaluate_all("(all) => all.map((one) => one.classList.contains('right'))")
+    assert marks == [i < len(right) and token == right[i] for i, token in enumerate(tokens)]
+    assert page.locator(".generate-text").nth(1).locator(".wrong").count() == marks.count(False)
+    expect(page.locator(".generate-column .caption").nth(1)).to_contain_text("1 token too many")
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+def test_edges_of_the_tree_reach_their_tokens(new_page, size):
+    page = open_generate(new_page, size, run="induction-gpt")
+    option(page, 0, "strategy").select_option("beam")
+    expect(page.locator(".generate-node").first).to_be_visible()
+    ends, names, fates, overflow = page.locator(".generate-tree").evaluate("""(svg) => [
+      [...svg.querySelectorAll('path')].map((path) => path.getAttribute('d').match(/-?[\\d.]+/g).map(Number)).map((d) => [d[0], d[1], d.at(-2), d.at(-1)]),
+      [...svg.querySelectorAll('.generate-node text')].map((text) => { const { x, width } = text.getBBox(); return [x, x + width, Number(text.getAttribute('y')) - 5]; }),
+      [...svg.querySelectorAll(':scope > text')].map((text) => text.textContent),
+      svg.getBoundingClientRect().width - svg.closest('.figure-body').clientWidth]""")
+    for (*_, x, y), (left, _, middle) in zip(ends, names, strict=True):
+        assert abs(y - middle) < 1 and 0 < left - x < 12
+    for x, y, *_ in ends[8:]:  # those that have a parent in the tree
+        assert any(abs(y - middle) < 1 and 0 < x - right < 12 for _, right, middle in names)
+    assert {"part of the best text", "went on", "dropped"} <= set(fates)
+    assert overflow <= 1 or size[0] < 1000, "twenty letters are seen whole"
+
+
+def test_one_is_not_many(new_page):
+    page = open_generate(new_page, run="parity-lstm")
+    page.locator("#input").fill("2 3")
+    expect(page.locator(".generate-along .caption")).to_contain_text("changes its answer once")
+    choose_run(page, RUN)
+    page.locator(".generate-shared [data-option=max_new]").fill("1")
+    expect(page.locator(".generate-column .caption").first).to_contain_text("of 1 token:")
 
 
 def test_the_tree_is_walked_with_the_keyboard(new_page):
@@ -175,11 +235,17 @@ def test_answers_on_the_page_are_cores(new_page):
     ]
     lanes = csv_of(page, page.locator(".generate-tags"))
     names = [label["en"] for label in header["labels"]]
-    assert [row[2] for row in lanes if row[0].startswith("best path")] == [names[tag] for tag in header["path"]]
+    assert [row[2] for row in lanes if row[0].startswith("best allowed path")] == [
+        names[tag] for tag in header["path"]
+    ]
     said = page.locator(".generate-tags .caption").inner_text()
     for number in (header["crf"]["path"]["score"], header["crf"]["alone"]["score"]):
         assert f"+{number:.2f}" in said
     assert f"{100 * header['crf']['path']['share']:.1f} %" in said and "O → I-ORG" in said
+    assert "best allowed path" in said and "never answers with one" in said
+    tones = [tones_of(page.locator(figure)) for figure in (".generate-tags .lanes", ".generate-objective .lanes")]
+    shared = tones[0].keys() & tones[1].keys()
+    assert shared and all(tones[0][kind] == tones[1][kind] for kind in shared), "a kind has one colour"
 
     choose_run(page, "nested-bert")
     header, arrays = replied("nested-bert")
@@ -208,7 +274,9 @@ def test_words_are_masked_by_hand(new_page):
     expect(words.nth(4)).to_have_text("[MASK]")
     header, _ = replied("masked-bert", [2, 4])
     figure = page.locator(".generate-fillings")
-    expect(figure.locator(".caption")).to_contain_text("1 masked")
+    known = header["holes"][1]
+    expect(figure.locator(".caption")).to_contain_text(f"is its choice number {known['rank']}")
+    expect(figure.locator("svg text", has_text="stood there")).to_have_text("place 4: “Mary” stood there")
     _, *rows = csv_of(page, figure)
     assert [row[1] for row in rows] == [word for hole in header["holes"] for word in hole["words"]]
     shares = [share for hole in header["holes"] for share in hole["shares"]]
