@@ -76,7 +76,7 @@ def test_one_value_is_a_list_of_one():
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (("gpt-induction",), "gpt/induction"),
+        (("gpt-induction",), "recipes = 'gpt-induction'.*Did you mean gpt/induction"),
         (("gpt/induction/default/more",), "family/task"),
         ((3,), "recipes = 3"),
         (({"a": 3},), "recipes = 3"),

@@ -124,7 +124,7 @@ def rewritten(path: Path, change) -> None:
     with safe_open(path, "pt") as file:
         facts = json.loads(file.metadata()["run"])
         tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
-    del facts["digest"]
+    facts.pop("digest", None)
     change(facts, tensors)
     save_file(tensors, path, metadata={"run": json.dumps(facts)})
 
