@@ -225,8 +225,8 @@ class Task(Options):
             odd, names = repr(unknown[:20]), list(self.ids)
             known = " ".join(names if len(names) <= 40 else [*names[:12], "…", names[-1]])
             raise DataError(
-                f"{odd} is not one of this task's tokens, such as {known}.",
-                f"{odd} 不是此任务的词元，例如 {known}。",
+                f"{odd} is not one of this task's tokens; those are {known}.",
+                f"{odd} 不是此任务的词元；此任务的词元是 {known}。",
             )
         return [self.ids[word] for word in words]
 
