@@ -9,7 +9,7 @@ import { Latest } from "./latest.js";
 import { neat } from "./numbers.js";
 import { sentences } from "./sentences.js";
 import { state } from "./store.js";
-import { format, inLanguage, say, sayInto } from "./words.js";
+import { format, inLanguage, say } from "./words.js";
 
 const PATHS_SHOWN = 24;
 
