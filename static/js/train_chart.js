@@ -62,7 +62,7 @@ export class TrainChart {
     const lines = [say("step", { step: cursor })];
     for (const { number, label, history } of runs) {
       const i = history.at(cursor), value = i === null ? null : history.columns[this.options.measure][i];
-      if (value != null) lines.push(`${runs.length > 1 ? `${number} ${label}: ` : ""}${this.options.exact(value)}`);
+      if (value != null) lines.push(runs.length > 1 ? `${number}: ${this.options.exact(value)}  ${label}` : this.options.exact(value)); // of a long line, the name may be cut
     }
     const near = moments.filter(({ step }) => Math.abs(this.place.px(step) - this.place.px(cursor)) < 7);
     this.tip.textContent = [...lines, ...near.map(({ step, text }) => `◆ ${say("moment_at", { step, what: text })}`)].join("\n");

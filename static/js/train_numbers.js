@@ -11,7 +11,7 @@ const extreme = (value) => value !== 0 && (Math.abs(value) < LEAST || Math.abs(v
 export const three = (value) => (!missing(value) && extreme(value) ? scientific(value.toExponential(2)) : brief(value));
 
 // all digits there are
-export const exact = (value) => (missing(value) ? NONE : scientific(String(value)));
+export const exact = (value) => (missing(value) ? NONE : scientific(extreme(value) ? value.toExponential() : String(value)));
 
 // on an axis: 200k, 0.005, 10⁻⁵
 export function tick(value) {
