@@ -18,12 +18,11 @@ import core
 from app.checkpoint_places import HUB_CACHE, Place
 from app.checkpoint_shelf import Reading
 from core import InputError
-from core.config import T5Config
+from core.decoding import signs_of
 from core.options import Text
 from core.pretrained import Checkpoint
-from core.pretrained.folder import CONFIG
 from core.pretrained.hub import Where, snapshot
-from core.pretrained_run import PretrainedRun, Signs, check_vocabulary
+from core.pretrained_run import PretrainedRun, check_vocabulary
 
 PROBED = 16_000_000  # bytes that are read to learn how fast that goes
 SLOWEST = 1e6  # bytes a second
@@ -85,9 +84,8 @@ def read_whole(place: Place, reading: Reading) -> PretrainedRun:
         found = inspected(place)
         model, tokenizer = core.pretrained.load(found)
         check_vocabulary(model, tokenizer)
-        signs = signs_of(found)
     own(model, reading)
-    return PretrainedRun(model, tokenizer, labels=list(found.labels), signs=signs)
+    return PretrainedRun(model, tokenizer, labels=list(found.labels), signs=signs_of(model))
 
 
 @torch.no_grad()
@@ -98,22 +96,6 @@ def own(model: nn.Module, reading: Reading) -> None:
         weight.data = weight.data.clone()
         done += weight.numel()
         reading.tell(done / total)
-
-
-def signs_of(found: Checkpoint) -> Signs:
-    """With what it begins and ends what it writes; T5 begins with padding."""
-    config = found.folder.json(CONFIG)
-    two = isinstance(found.config, T5Config)
-
-    def number(name: str, usual: int | None) -> int | None:
-        value = config.get(name)
-        value = value[0] if isinstance(value, list) and value else value
-        known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < found.config.vocab_size
-        return value if known else usual
-
-    pad = number("pad_token_id", 0)
-    bos = number("decoder_start_token_id" if two else "bos_token_id", pad)
-    return Signs(bos, number("eos_token_id", 1 if two else None), pad)
 
 
 def fetch(place: Place, commit: str | None, reading: Reading) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from core.forks import Forked, Origin, begin_fork, fork_recipe, missing_parent
 from core.models import build, configure
 from core.recipes import Recipe, recipe_from_dict
-from core.seeding import seeded
+from core.seeding import seeded, whole_seed
 from core.tape import Tape
 from core.tasks import Task, task
 from core.tasks.files import without_text
@@ -32,7 +32,7 @@ def key_of(recipe: Recipe, seed: int) -> str:
     The recipe of a fork or a transfer names its parent and the step; a task made from a file counts by the digest of what was in it.
     """
     recipe_facts, _ = without_text(recipe.to_dict())
-    facts = json.dumps({"format": FORMAT, "seed": seed, **recipe_facts}, sort_keys=True)
+    facts = json.dumps({"format": FORMAT, "seed": whole_seed(seed), **recipe_facts}, sort_keys=True)
     return hashlib.sha256(facts.encode()).hexdigest()[:24]
 
 
@@ -70,11 +70,11 @@ class Run:
         return run
 
     def _build(self, recipe: Recipe, seed: int) -> None:
-        self.recipe, self.seed = recipe, seed
-        with seeded(seed):
+        self.recipe, self.seed = recipe, whole_seed(seed)
+        with seeded(self.seed):
             self.model = build(recipe.model)
         self.task = recipe.task
-        self.trainer = Trainer(self.model, self.task, recipe.training, seed)
+        self.trainer = Trainer(self.model, self.task, recipe.training, self.seed)
         self.steps: list[Step] = []
         self.snapshots = Snapshots(recipe.training.steps, recipe.begins_at if isinstance(recipe, Forked) else 0)
 

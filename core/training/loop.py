@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.layers.heads import IGNORE, CrfHead, PointerHead
+from core.seeding import whole_seed
 from core.tasks.base import Batch, Examples, Task
 from core.training.curriculum import Curriculum
 from core.training.divergence import Diverged, Watch
@@ -47,8 +48,8 @@ class Trainer:
 
     def __init__(self, model: nn.Module, task: Task, options: Training, seed: int = 0):
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.model, self.task, self.options, self.seed = model.to(self.device), task, options, seed
-        self.form = task.form(model)
+        self.form = task.form(model)  # refuses what it cannot train
+        self.model, self.task, self.options, self.seed = model.to(self.device), task, options, whole_seed(seed)
         if isinstance(model.head, CrfHead):
             model.head.crf.allow(task.may_follow)
         self.index = 0
@@ -56,7 +57,7 @@ class Trainer:
         self.optimiser = make_optimiser(model, options)
         self.average = AveragedWeights(model, options.ema) if options.ema else None
         self.curriculum = Curriculum(task.longest) if options.curriculum else None
-        self.noise = torch.Generator().manual_seed(seed + 1).get_state()  # for dropout
+        self.noise = torch.Generator().manual_seed(self.seed + 1).get_state()  # for dropout
 
     @property
     def fixed(self) -> Examples | None:

@@ -68,7 +68,7 @@ def test_what_is_not_here_is_looked_for_on_the_hub_and_without_a_network_says_so
     for path in ("about", "load"):
         said = ask(client, f"checkpoints/{path}", name="org/never")["problem"]
         assert "no folder org/never" in said["en"] and "没有文件夹 org/never" in said["zh"]
-        assert "cache (the checkpoint folder/.hub)" in said["en"] and "（检查点文件夹/.hub）" in said["zh"]
+        assert "cache (the checkpoint folder/.hub)" in said["en"] and "（预训练模型文件夹/.hub）" in said["zh"]
     assert str(root) not in json.dumps(said) and not checkpoints.shelf.reading
 
 

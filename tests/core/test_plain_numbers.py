@@ -47,3 +47,15 @@ def test_a_seed_is_a_whole_number():
     for wrong in (True, np.bool_(True), 1.0, 2**63, "3", None):
         with pytest.raises(core.ConfigError, match="seed"):
             whole_seed(wrong)
+
+
+def test_a_seed_of_numpys_gives_the_same_run_and_a_truth_value_is_none():
+    chosen = core.recipe("lstm", "parity")
+    assert core.Run(chosen, seed=np.int64(3)).key == core.Run(chosen, seed=3).key
+    with pytest.raises(core.ConfigError, match="seed"):
+        core.Run(chosen, seed=True)
+
+
+def test_a_model_without_memory_is_refused_in_words():
+    with pytest.raises((core.ConfigError, core.InputError), match="meta"):
+        next(iter(core.train(core.build("lstm", vocab_size=4, device="meta"), core.task("parity"), steps=1)))
