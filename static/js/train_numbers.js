@@ -1,17 +1,16 @@
 // Numbers of a training as they are read: one way for headings, captions, axes and tips.
 
-import { brief, missing, NONE } from "./numbers.js";
+import { brief, missing, NONE, timesTen } from "./numbers.js";
 
 const [LEAST, MOST] = [1e-3, 1e6]; // beyond: as a power of ten
-const raised = (power) => [...String(power)].map((sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign])).join("");
-const scientific = (text) => text.replace("-", "−").replace(/e([+−-]?)(\d+)$/, (_, sign, power) => ` × 10${raised((sign && sign !== "+" ? "-" : "") + Number(power))}`);
+const scientific = (value, digits) => timesTen(...value.toExponential(digits).split("e"));
 const extreme = (value) => value !== 0 && (Math.abs(value) < LEAST || Math.abs(value) >= MOST);
 
 // three digits: 0.637, 1.46 × 10⁻⁴
-export const three = (value) => (!missing(value) && extreme(value) ? scientific(value.toExponential(2)) : brief(value));
+export const three = (value) => (!missing(value) && extreme(value) ? scientific(value, 2) : brief(value));
 
 // all digits there are
-export const exact = (value) => (missing(value) ? NONE : scientific(extreme(value) ? value.toExponential() : String(value)));
+export const exact = (value) => (missing(value) ? NONE : extreme(value) ? scientific(value) : String(value).replace("-", "−"));
 
 // on an axis: 200k, 0.005, 10⁻⁵
 export function tick(value) {
