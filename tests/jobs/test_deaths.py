@@ -77,7 +77,7 @@ def test_closed_it_leaves_no_process_and_no_file_but_the_runs(tmp_path):
     jobs = Jobs(Store(tmp_path), workers=2)
     pids = [jobs._nursery._process.pid]
     running = [jobs.start(small(100_000), seed) for seed in range(3)]
-    until(lambda: all(job.progress for job in running))
+    until(lambda: all(job.progress for job in running) and len(jobs.pids) == 2)
     pids += jobs.pids
     began = time.monotonic()
     jobs.close()
