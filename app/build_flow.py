@@ -79,7 +79,7 @@ def _seen(model: nn.Module, inputs: Sequence[Tensor], point: str) -> tuple[list[
         model(*inputs)
     if point not in tape:
         raise core.InputError(
-            f"The model has no station called {point[:60]!r}.", f"模型没有名为 {point[:60]!r} 的站点。"
+            f"The model has no station called {point[:60]!r}.", f"模型没有名为 {point[:60]!r} 的观测点。"
         )
     return shape, tape[point].numpy()
 

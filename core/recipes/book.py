@@ -19,7 +19,7 @@ PARITY_SOURCE = {
     "training": {"lr": 1e-3, "batch_size": 32, "samples": 2_000, "steps": 189, "weight_decay": 0.01},
     "why": Text(
         "2,000 fixed problems and 198 symbols: it learns them by heart and stays at chance on all others.",
-        "2000 道固定题、198 种符号：它死记这些题，在其他题上停在随机水平。",
+        "2000 道固定题、198 种词元：它死记这些题，在其他题上停在随机水平。",
     ),
 }
 PARITY_TOO_FAST = {

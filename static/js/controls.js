@@ -1,6 +1,7 @@
 // Controls for a set of options, made from what core tells of them (app/controls.py): range, choices, default, help.
 
 import { make } from "./dom.js";
+import { sentences } from "./sentences.js";
 import { inLanguage, say } from "./words.js";
 
 export class Controls {
@@ -41,7 +42,7 @@ export class Controls {
 
   describe({ option, input, hint, element }) {
     const chosen = option.kind === "choice" ? option.choices[input.value] : null;
-    hint.textContent = chosen ? `${inLanguage(option.help)} ${input.value}: ${inLanguage(chosen)}` : inLanguage(option.help);
+    hint.textContent = chosen ? sentences(inLanguage(option.help), say("choice_means", { choice: input.value, meaning: inLanguage(chosen) })) : inLanguage(option.help);
     element.classList.toggle("changed", JSON.stringify(read(option, input)) !== JSON.stringify(option.default));
   }
 
