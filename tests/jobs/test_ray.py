@@ -157,15 +157,20 @@ def test_a_node_killed_in_mid_sweep_loses_no_result(nodes, ray_jobs, monkeypatch
     monkeypatch.setattr(sweep_module, "AHEAD", 2)  # four runs under way, four to come
     results = len(list(ray_jobs.store.folder.glob("*.json")))
     found: list[pd.DataFrame] = []
-    thread = threading.Thread(target=lambda: found.append(core.sweep(families(25), GRID, jobs=ray_jobs)))
+    thread = threading.Thread(target=lambda: found.append(core.sweep(families(60), GRID, jobs=ray_jobs)))
     thread.start()
-    until(lambda: len(list(ray_jobs.store.folder.glob("*.json"))) >= results + 2)
+    until(
+        lambda: (
+            len(list(ray_jobs.store.folder.glob("*.json"))) >= results + 2
+            and all(worker.jobs for worker in ray_jobs._workers)
+        )  # whichever is killed, it has something to lose
+    )
     nodes.kill_one()
     assert not found, "in mid-sweep"
     thread.join(200)
     assert "resumes from its last checkpoint" in caplog.text
-    assert len(found[0]) == 8 and found[0].problem.isna().all() and (found[0].steps == 25).all()
-    same_but_for_time(found[0], core.sweep(families(25), GRID))
+    assert len(found[0]) == 8 and found[0].problem.isna().all() and (found[0].steps == 60).all()
+    same_but_for_time(found[0], core.sweep(families(60), GRID))
 
 
 # Without a cluster
