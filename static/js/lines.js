@@ -50,8 +50,10 @@ export class Lines {
     const names = series.filter((one) => !one.unnamed);
     const room = RIGHT + (names.length ? Math.min(170, Math.max(...names.map((one) => textWidth(one.name)))) : 0);
     const [low, high] = range ?? spread(series.flatMap((one) => one.y.filter((v) => v !== null)));
-    const [first, last] = [x[0], x.at(-1)], foot = height - BOTTOM, inner = width - LEFT - room;
-    const px = (value) => LEFT + (inner * (value - first)) / (last - first || 1);
+    const levels = ticks(low, high, 5).map((value) => ({ value, words: this.data.formatY?.(value) ?? tidy(value) }));
+    const left = Math.max(LEFT, ...levels.map(({ words }) => textWidth(words) + (yName ? 30 : 12))); // the numbers, and what stands beside them
+    const [first, last] = [x[0], x.at(-1)], foot = height - BOTTOM, inner = width - left - room;
+    const px = (value) => left + (inner * (value - first)) / (last - first || 1);
     const py = (value) => TOP + (foot - TOP) * (1 - (value - low) / (high - low || 1));
     this.place = { px, py, foot, inner, width };
     const [ink, mute, line, soft] = ["--iv-ink", "--iv-mute", "--iv-line", "--iv-soft"].map(tint);
@@ -61,14 +63,14 @@ export class Lines {
       parts.push(make("rect", { x: px(shade.from), y: TOP, width: px(shade.to) - px(shade.from), height: foot - TOP, fill: soft }));
       parts.push(text({ x: px(shade.from) + 8, y: foot - 8, fill: tint("--iv-accent") }, shade.text));
     }
-    for (const value of ticks(low, high, 5)) {
-      parts.push(make("line", { x1: LEFT, x2: LEFT + inner, y1: py(value), y2: py(value), stroke: line }));
-      parts.push(text({ x: LEFT - 8, y: py(value) + 4, "text-anchor": "end" }, this.data.formatY?.(value) ?? tidy(value)));
+    for (const { value, words } of levels) {
+      parts.push(make("line", { x1: left, x2: left + inner, y1: py(value), y2: py(value), stroke: line }));
+      parts.push(text({ x: left - 8, y: py(value) + 4, "text-anchor": "end" }, words));
     }
     for (const value of ticks(first, last, Math.max(2, inner / 70)).filter((v) => !this.data.whole || Number.isInteger(v))) {
       parts.push(text({ x: px(value), y: foot + 18, "text-anchor": "middle" }, formatX(value)));
     }
-    parts.push(text({ x: LEFT + inner / 2, y: height - 5, "text-anchor": "middle" }, `${xName} →`));
+    parts.push(text({ x: left + inner / 2, y: height - 5, "text-anchor": "middle" }, `${xName} →`));
     parts.push(text({ x: 0, y: 0, "text-anchor": "middle", transform: `translate(13 ${(TOP + foot) / 2}) rotate(-90)` }, yName));
     for (const one of [...series].sort((a, b) => strengthOf(a) - strengthOf(b))) parts.push(...this.drawOne(one)); // the chosen one on top
     for (const mark of marks) {
