@@ -44,8 +44,8 @@ Five seeds each, one thread. *Solved*: seeds that meet the goal, 99 % of held-ou
 at the end of training; sequences are written without help, and every token counts; a text that goes on (induction,
 scratchpad parity, characters) is read as it stands. *Steps* and *seconds* (of CPU, training alone) until the goal is
 first met: median, and range over the seeds; rows measured at different times may be of different machines, so compare
-their steps. *First measured*: steps, before anything was tuned. *Source*: what becomes
-of the variant `source`, which learns a fixed set of problems by heart.
+their steps. *First measured*: steps, before anything was tuned. *Source*: what becomes of the variant `source`, which
+learns a fixed set of problems by heart.
 """
 LONGER = """## Longer than in training
 
