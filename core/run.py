@@ -23,7 +23,7 @@ from core.training.loop import Step, Trainer
 from core.training.options import Training
 from core.transfer import Transferred, begin_transfer, transfer_recipe
 
-FORMAT = 2  # raised whenever the same recipe and seed would no longer give the same run
+FORMAT = 2  # raised whenever the same recipe and seed would no longer give the same run, but for rounding
 
 
 def key_of(recipe: Recipe, seed: int) -> str:
@@ -54,7 +54,10 @@ def recipe_of(facts: dict[str, Any]) -> Recipe:
 
 
 class Run:
-    """Deterministic in (recipe, seed): asked for twice, anywhere, it is the same run."""
+    """Deterministic in (recipe, seed): asked for twice it is the same run, to the last bit.
+
+    Another kind of processor or release of torch rounds in its own way.
+    """
 
     def __init__(self, recipe: Recipe, seed: int = 0):
         if isinstance(recipe, Forked):

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from core.layers.attention import masked_softmax
+from core.layers.linear import Linear
 
 See = Callable[[str, Tensor], Tensor]
 
@@ -42,7 +43,7 @@ class GeneralAlignment(Alignment):
 
     def __init__(self, d_hidden: int):
         super().__init__(d_hidden)
-        self.key_proj = nn.Linear(d_hidden, d_hidden, bias=False)
+        self.key_proj = Linear(d_hidden, d_hidden, bias=False)
 
     def prepare(self, keys: Tensor) -> Tensor:
         return self.key_proj(keys)
@@ -53,8 +54,8 @@ class AdditiveAlignment(GeneralAlignment):
 
     def __init__(self, d_hidden: int):
         super().__init__(d_hidden)
-        self.query_proj = nn.Linear(d_hidden, d_hidden, bias=False)
-        self.v = nn.Linear(d_hidden, 1, bias=False)
+        self.query_proj = Linear(d_hidden, d_hidden, bias=False)
+        self.v = Linear(d_hidden, 1, bias=False)
 
     def score(self, query: Tensor, prepared: Tensor) -> Tensor:
         mixed = torch.tanh(self.query_proj(query)[:, :, None] + prepared[:, None])  # (batch, query, key, unit)

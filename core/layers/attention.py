@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.layers.linear import Linear
 from core.layers.masks import both, causal_mask, padding_mask
 from core.layers.past import KeysValues, Once, Past
 from core.layers.positions import Relative
@@ -40,10 +41,10 @@ class Attention(nn.Module):
         self.d_head = d_head or d_model // n_heads
         self.scale = self.d_head**-0.5 if scaled else 1.0
         self.dropout = dropout
-        self.q_proj = nn.Linear(d_model, self.n_heads * self.d_head, bias)
-        self.k_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias)
-        self.v_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias)
-        self.out_proj = nn.Linear(self.n_heads * self.d_head, d_model, bias)
+        self.q_proj = Linear(d_model, self.n_heads * self.d_head, bias)
+        self.k_proj = Linear(d_model, self.n_kv_heads * self.d_head, bias)
+        self.v_proj = Linear(d_model, self.n_kv_heads * self.d_head, bias)
+        self.out_proj = Linear(self.n_heads * self.d_head, d_model, bias)
 
     def forward(self, x: Tensor, scope: Scope, memory: Tensor | None = None) -> Tensor:
         source = x if memory is None else memory

@@ -8,6 +8,7 @@ from functools import partial
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.layers.linear import Linear
 from core.tape import tap
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -25,9 +26,9 @@ class FeedForward(nn.Module):
     def __init__(self, d_model: int, d_ff: int, activation: str, *, bias: bool = True, dropout: float = 0.0):
         super().__init__()
         self.activation = ACTIVATIONS[GATED.get(activation, activation)]
-        self.in_proj = nn.Linear(d_model, d_ff, bias)
-        self.gate_proj = nn.Linear(d_model, d_ff, bias) if activation in GATED else None
-        self.out_proj = nn.Linear(d_ff, d_model, bias)
+        self.in_proj = Linear(d_model, d_ff, bias)
+        self.gate_proj = Linear(d_model, d_ff, bias) if activation in GATED else None
+        self.out_proj = Linear(d_ff, d_model, bias)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:

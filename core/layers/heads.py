@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from core.layers.crf import Crf
 from core.layers.feedforward import ACTIVATIONS
+from core.layers.linear import Linear
 from core.layers.masks import valid_mask
 from core.layers.pointer import GlobalPointer, found_spans, span_loss
 
@@ -34,7 +35,7 @@ class TokenHead(Head):
     def __init__(self, d_model: int, n_out: int, *, bias: bool = True, scale: float = 1.0):
         super().__init__()
         self.scale = scale
-        self.proj = nn.Linear(d_model, n_out, bias)
+        self.proj = Linear(d_model, n_out, bias)
 
     def forward(self, hidden: Tensor, pooled: Tensor | None, lengths: Tensor | None) -> Tensor:
         return self.proj(hidden * self.scale if self.scale != 1 else hidden)
@@ -46,9 +47,9 @@ class MaskedTokenHead(Head):
     def __init__(self, d_model: int, vocab_size: int, eps: float, activation: str = "gelu"):
         super().__init__()
         self.activation = ACTIVATIONS[activation]
-        self.dense = nn.Linear(d_model, d_model)
+        self.dense = Linear(d_model, d_model)
         self.norm = nn.LayerNorm(d_model, eps)
-        self.proj = nn.Linear(d_model, vocab_size)
+        self.proj = Linear(d_model, vocab_size)
 
     def forward(self, hidden: Tensor, pooled: Tensor | None, lengths: Tensor | None) -> Tensor:
         return self.proj(self.norm(self.activation(self.dense(hidden))))
@@ -60,7 +61,7 @@ class ClassifierHead(Head):
     def __init__(self, d_model: int, n_labels: int, dropout: float, *, bias: bool = True):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
-        self.proj = nn.Linear(d_model, n_labels, bias)
+        self.proj = Linear(d_model, n_labels, bias)
 
     def forward(self, hidden: Tensor, pooled: Tensor | None, lengths: Tensor | None) -> Tensor:
         return self.proj(self.dropout(pooled))
@@ -102,7 +103,7 @@ class AnswerHead(Head):
 
     def __init__(self, d_model: int):
         super().__init__()
-        self.proj = nn.Linear(d_model, 2)
+        self.proj = Linear(d_model, 2)
 
     def forward(self, hidden: Tensor, pooled: Tensor | None, lengths: Tensor | None) -> Tensor:
         scores = self.proj(hidden).transpose(1, 2)

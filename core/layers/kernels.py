@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
+from core.layers.linear import linear
+
 Gradients = tuple[Tensor | None, ...]
 
 
@@ -132,4 +134,4 @@ def before(hidden: Tensor, first: Tensor, sizes: list[int]) -> list[Tensor]:
 def weight_gradients(ctx: FunctionCtx, grad: Tensor, h: Tensor) -> Gradients:
     """Of W and b in W h + b, from all rows at once."""
     _, _, w_wanted, b_wanted, *_ = ctx.needs_input_grad
-    return grad.T @ h if w_wanted else None, grad.sum(0) if b_wanted else None
+    return linear(grad.T, h.T) if w_wanted else None, grad.sum(0) if b_wanted else None

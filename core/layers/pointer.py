@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from core.layers.attention import masked, split_heads
+from core.layers.linear import Linear
 from core.layers.masks import both, causal_mask, padding_mask
 from core.layers.positions import Rotary
 from core.tape import tap
@@ -18,8 +19,8 @@ class GlobalPointer(nn.Module):
     def __init__(self, d_model: int, n_types: int, max_len: int, d_head: int = 64):
         super().__init__()
         self.n_types = n_types
-        self.q_proj = nn.Linear(d_model, n_types * d_head)
-        self.k_proj = nn.Linear(d_model, n_types * d_head)
+        self.q_proj = Linear(d_model, n_types * d_head)
+        self.k_proj = Linear(d_model, n_types * d_head)
         self.position = Rotary(max_len, d_head)
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from core.layers.linear import linear
 from core.layers.masks import valid_mask
 from core.layers.rows import Rows
 from core.tape import Steps, wanted
@@ -57,7 +57,7 @@ class RecurrentLayer(nn.RNNBase):
     def by_rows(self, x: Tensor, lengths: Tensor | None, state: State, backward: bool) -> tuple[Tensor, State]:
         """Our own kernel, if there is one, over the valid steps alone."""
         rows = Rows(*x.shape[:2], lengths, backward)
-        projected = F.linear(rows.gather(x), self.weight_ih_l0, self.bias_ih_l0)  # (row, gates · unit)
+        projected = linear(rows.gather(x), self.weight_ih_l0, self.bias_ih_l0)  # (row, gates · unit)
         hidden = self.own_kernel(projected, rows.sort(state[0]), rows.sizes)
         return rows.spread(hidden), (rows.ends(hidden),)
 
@@ -87,7 +87,8 @@ class RecurrentLayer(nn.RNNBase):
     def stepwise(self, x: Tensor, lengths: Tensor | None, state: State, backward: bool) -> tuple[Tensor, State]:
         """The equations, one time step after the other."""
         time = x.shape[1]
-        projected = F.linear(x, self.weight_ih_l0, self.bias_ih_l0).unbind(1)  # time × (batch, gates · unit)
+        in_time = x.transpose(0, 1).contiguous()
+        projected = linear(in_time, self.weight_ih_l0, self.bias_ih_l0).unbind()  # time × (batch, gates · unit)
         running = [None] * time if lengths is None else running_steps(lengths, time)
         outputs: list[Tensor] = [None] * time
         see = Steps(self, time)

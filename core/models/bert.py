@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.config import BertConfig
 from core.layers import initialise
 from core.layers.feedforward import ACTIVATIONS
 from core.layers.heads import MaskedTokenHead, make_head
+from core.layers.linear import Linear
 from core.layers.stack import Stack
 from core.models.output import Output
 from core.tape import tap
@@ -22,14 +23,14 @@ class Bert(Stack):
 
     def __init__(self, config: BertConfig):
         super().__init__(config, n_segments=config.n_segments, embedding_norm=True)
-        self.pooler = None if config.pooler == "none" else nn.Linear(config.d_model, config.d_model)
+        self.pooler = None if config.pooler == "none" else Linear(config.d_model, config.d_model)
         self.pooler_activation = {"tanh": torch.tanh, **ACTIVATIONS}.get(config.pooler)
         self.next_sentence = None
         if config.head == "mlm":
             sizes = config.d_model, config.vocab_size
             self.head = MaskedTokenHead(*sizes, config.norm_eps, config.head_activation)
             if config.judges_sentences:
-                self.next_sentence = nn.Linear(config.d_model, 2)
+                self.next_sentence = Linear(config.d_model, 2)
         else:
             self.head = make_head(config.head, config.d_model, config.n_labels, config.max_len, config.dropout)
         initialise.normal(self)

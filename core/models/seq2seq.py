@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from core.config import Seq2SeqConfig
 from core.layers.alignment import ALIGNMENTS
 from core.layers.heads import TokenHead
+from core.layers.linear import Linear
 from core.layers.masks import check_input, check_pair, padding_mask
 from core.layers.recurrent import Recurrent
 from core.layers.unrolling import State, running_steps
@@ -89,7 +90,7 @@ class LuongDecoder(Decoder):
 
     def __init__(self, config: Seq2SeqConfig):
         super().__init__(config)
-        self.mix = nn.Linear(2 * config.d_hidden, config.d_hidden, bias=False)
+        self.mix = Linear(2 * config.d_hidden, config.d_hidden, bias=False)
 
     def unroll(self, x: Tensor, encoded: Encoded, lengths: Tensor | None) -> Unrolled:
         hidden, states = super().unroll(x, encoded, lengths)
@@ -105,7 +106,7 @@ class BahdanauDecoder(Decoder):
 
     def __init__(self, config: Seq2SeqConfig):
         super().__init__(config)
-        self.mix = nn.Linear(2 * config.d_hidden, config.d_hidden, bias=False)
+        self.mix = Linear(2 * config.d_hidden, config.d_hidden, bias=False)
 
     def unroll(self, x: Tensor, encoded: Encoded, lengths: Tensor | None) -> Unrolled:
         time = x.shape[1]

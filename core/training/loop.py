@@ -199,7 +199,7 @@ class Trainer:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Sums over more threads would be rounded differently: the same run has to be the same on every machine."""
+    """Sums over more threads would be rounded differently: a run must not depend on how many cores there are."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
