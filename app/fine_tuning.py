@@ -49,6 +49,11 @@ def measure(seed: int) -> dict[str, Any]:
     return {"seed": seed, "pretrained": pretrained.key, **ways}
 
 
+def rounding() -> dict[str, str]:
+    """Where it is the same, a run is the same to the last bit."""
+    return {"torch": torch.__version__, "processor": torch.cpu.get_capabilities().get("cpu_name", "")}
+
+
 @lru_cache(maxsize=1)
 def comparison() -> dict[str, Any]:
     """What the last `python -m app.fine_tuning` found."""
@@ -76,7 +81,7 @@ def write(found: list[dict[str, Any]]) -> None:
         "steps": TUNING["steps"],
         "evaluated_on": EVALUATED_ON,
         "chance": round(core.task(TASK).chance, 6),
-        "torch": torch.__version__,
+        "measured_with": rounding(),
         "labels": list(LABELS),
         "seeds": [one["seed"] for one in found],
         "pretrained": [one["pretrained"] for one in found],
