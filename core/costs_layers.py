@@ -42,7 +42,7 @@ def layers_compared(n: int = 256, width: int = 64) -> list[LayerCost]:
         attention = Attention(width, HEADS).eval()
 
     def recur(x: Tensor, engine: str = "stepwise") -> Tensor:
-        return rnn(x, None, None, False, engine, False)[0]
+        return rnn(x, None, None, backward=False, engine=engine, need_state=False)[0]
 
     def convolve(x: Tensor) -> Tensor:
         return cnn(x.transpose(1, 2)).transpose(1, 2)

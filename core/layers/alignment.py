@@ -21,7 +21,7 @@ See = Callable[[str, Tensor], Tensor]
 class Alignment(nn.Module):
     """Dot (Luong et al. 2015): query · key. Subclasses change `prepare`, done once per source, and `score`."""
 
-    def __init__(self, d_hidden: int):
+    def __init__(self, d_hidden: int):  # which the dot product, having no weights, does not need
         super().__init__()
 
     def prepare(self, keys: Tensor) -> Tensor:
@@ -32,7 +32,7 @@ class Alignment(nn.Module):
         return query @ prepared.transpose(-2, -1)
 
     def forward(self, query: Tensor, keys: Tensor, prepared: Tensor, mask: Tensor | None, see: See) -> Tensor:
-        """(batch, query, unit): for each query, the mixture of the source it asked for"""
+        """mask (batch, 1, 1, key) → (batch, query, unit): for each query, the mixture of the source it asked for"""
         scores = see("scores", self.score(query, prepared)[:, None])
         weights = see("weights", masked_softmax(scores, mask))
         return see("context", weights @ keys[:, None])[:, 0]

@@ -1,6 +1,6 @@
 """Multi-head attention, read top to bottom: project, split into heads, compare, mix, project back.
 
-    weights = softmax(q kᵀ · scale + bias)      context = weights v
+    weights = softmax(q kᵀ · scale + bias), over the keys that the mask keeps      context = weights v
 
 (Vaswani et al. 2017, §3.2). While nobody looks at the weights, torch's fused kernel computes the context.
 """
@@ -50,8 +50,8 @@ class Attention(nn.Module):
         source = x if memory is None else memory
         q = split_heads(self.q_proj(x), self.n_heads)  # (batch, head, query, d_head)
         q = tap(self, "q", scope.position.rotate(q, scope.queries))
-        k, v = scope.recall(self, lambda: self.keys_values(source, scope))
-        k, v = share_heads(k, self.n_heads), share_heads(v, self.n_heads)
+        k, v = scope.recall(self, lambda: self.keys_values(source, scope))  # (batch, kv_head, key, d_head)
+        k, v = share_heads(k, self.n_heads), share_heads(v, self.n_heads)  # (batch, head, key, d_head)
 
         if wanted(self, "bias", "scores", "mask", "weights"):
             context = self.explicit(q, k, v, scope)
@@ -79,16 +79,16 @@ class Attention(nn.Module):
 
     def fused(self, q: Tensor, k: Tensor, v: Tensor, scope: Scope) -> Tensor:
         """The same numbers from one kernel that never stores the weights."""
-        return self.kernel(q, k, v, **scope.kernel_arguments)
+        return self.kernel(q, k, v, scope.kernel_mask, scope.plainly_causal)
 
-    def kernel(self, q: Tensor, k: Tensor, v: Tensor, **mask: Tensor | bool) -> Tensor:
+    def kernel(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
         dropout = self.dropout if self.training else 0.0
-        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, scale=self.scale, **mask)
+        return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal, scale=self.scale)
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What every query may see and how far away it is: made once per forward pass, shared by all layers."""
+    """What every query may see and how far away it is. One scope serves all layers of a forward pass."""
 
     position: Relative
     queries: Tensor  # (query,) positions
@@ -117,12 +117,18 @@ class Scope:
         return None if bias is None else bias[None]
 
     @cached_property
-    def kernel_arguments(self) -> dict:
-        """The same for torch's fused kernel, which knows plain causal masks and takes the rest as one tensor."""
+    def plainly_causal(self) -> bool:
+        """Nothing but the future is hidden, which torch's fused kernel knows without a mask."""
+        alone = self.lengths is None and self.bias() is None
+        return self.causal and alone and len(self.queries) == len(self.keys)
+
+    @cached_property
+    def kernel_mask(self) -> Tensor | None:
+        """Mask and bias in one for the fused kernel: True = keep, or numbers to add to the scores."""
+        if self.plainly_causal:
+            return None
         mask, bias = self.mask(), self.bias()
-        if self.causal and self.lengths is None and bias is None and len(self.queries) == len(self.keys):
-            return {"is_causal": True}
-        return {"attn_mask": mask if bias is None else masked(bias, mask)}
+        return mask if bias is None else masked(bias, mask)
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:

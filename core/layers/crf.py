@@ -15,6 +15,8 @@ from torch import Tensor, nn
 
 
 class Crf(nn.Module):
+    """The three tables of the formula, its likelihood, and its best path."""
+
     def __init__(self, n_tags: int):
         super().__init__()
         self.start = nn.Parameter(torch.empty(n_tags).uniform_(-0.1, 0.1))
@@ -50,7 +52,8 @@ class Crf(nn.Module):
         """(batch,): log Σ exp score over all paths, by the forward recursion"""
         alpha = self.start + emissions[:, 0]  # (batch, tag): all paths that end here
         for t in range(1, emissions.shape[1]):
-            longer = torch.logsumexp(alpha[:, :, None] + self.transition, dim=1) + emissions[:, t]
+            moved = alpha[:, :, None] + self.transition  # (batch, from, to)
+            longer = torch.logsumexp(moved, dim=1) + emissions[:, t]
             alpha = torch.where(mask[:, t, None], longer, alpha)
         return torch.logsumexp(alpha + self.end, dim=-1)
 
@@ -61,7 +64,7 @@ class Crf(nn.Module):
         best = start + emissions[:, 0]  # (batch, tag): the best path that ends here
         came_from = []  # per step (batch, tag)
         for t in range(1, emissions.shape[1]):
-            longer, origin = (best[:, :, None] + transition).max(dim=1)
+            longer, origin = (best[:, :, None] + transition).max(dim=1)  # (batch, from, to) → (batch, to)
             best = torch.where(mask[:, t, None], longer + emissions[:, t], best)
             came_from.append(origin)
         paths = []
@@ -74,6 +77,6 @@ class Crf(nn.Module):
 
 
 def _keep_what_may_follow(crf: Crf, state: dict[str, Tensor], prefix: str, *_) -> None:
-    """A state that does not tell what may follow, as none did at first, leaves it as it is."""
+    """States saved before `allow` was kept in them do not tell what may follow: then it stays as it is."""
     for name in ("first", "next"):
         state.setdefault(prefix + name, getattr(crf, name))

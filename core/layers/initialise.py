@@ -1,4 +1,4 @@
-"""How weights start, by family of model."""
+"""How weights start: each model says which of these it takes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def xavier(model: nn.Module, d_model: int) -> None:
 
 
 def normal(model: nn.Module, std: float = 0.02) -> None:
-    """Everything N(0, 0.02), biases 0: BERT and GPT."""
+    """Everything N(0, std²), biases 0: BERT and GPT."""
     for module in model.modules():
         if isinstance(module, nn.Linear | nn.Embedding):
             nn.init.normal_(module.weight, std=std)

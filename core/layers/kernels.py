@@ -13,6 +13,7 @@ from functools import wraps
 
 import torch
 from torch import Tensor
+from torch._C._functorch import is_batchedtensor, is_legacy_batchedtensor
 from torch.autograd.function import FunctionCtx
 
 from core.layers.linear import linear
@@ -20,7 +21,7 @@ from core.layers.linear import linear
 Gradients = tuple[Tensor | None, ...]
 
 
-class Last(torch.autograd.Function):
+class NoSecondDerivative(torch.autograd.Function):
     """Gradients that come from `sources`, which are not to be differentiated again."""
 
     @staticmethod
@@ -39,9 +40,13 @@ def first_derivative(backward: Callable[[FunctionCtx, Tensor], Gradients]) -> Ca
 
     @wraps(backward)
     def once(ctx: FunctionCtx, grad: Tensor) -> Gradients:
+        if is_batchedtensor(grad) or is_legacy_batchedtensor(grad):
+            raise RuntimeError(
+                "The fast kernels of RNN and GRU take one gradient at a time: build the model with engine='stepwise'."
+            )
         with torch.no_grad():
             found = backward(ctx, grad)
-        return Last.apply(found, grad, *ctx.saved_tensors) if torch.is_grad_enabled() else found
+        return NoSecondDerivative.apply(found, grad, *ctx.saved_tensors) if torch.is_grad_enabled() else found
 
     return once
 

@@ -15,7 +15,9 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 from torch.autograd.function import FunctionCtx
 
-LARGE = 1 << 22  # multiplications, from which on it does not matter that oneDNN and a node of our own take a while
+LARGE = (
+    1 << 22
+)  # multiplications: below, what oneDNN and a node of autograd's in Python cost to start is not made up for
 
 
 class Linear(nn.Linear):
@@ -27,7 +29,7 @@ class Linear(nn.Linear):
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x (…, in), weight (out, in), bias (out,) → (…, out)"""
-    if x.numel() * len(weight) >= LARGE and onednn_is_quicker() and onednn_fits(x, weight):
+    if x.numel() * len(weight) >= LARGE and onednn_is_quicker() and onednn_fits(x, weight, bias):
         return OneDnn.apply(x if dense(x) else x.contiguous(), weight, bias)
     return F.linear(x, weight, bias)
 
@@ -37,39 +39,48 @@ class OneDnn(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: FunctionCtx, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        ctx.save_for_backward(x, weight)
+        x_wanted, weight_wanted, _ = ctx.needs_input_grad
+        ctx.save_for_backward(x if weight_wanted else None, weight if x_wanted else None)
         return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
 
     @staticmethod
     def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         (x, weight), (x_wanted, weight_wanted, bias_wanted) = ctx.saved_tensors, ctx.needs_input_grad
         grad = grad.contiguous()
-        rows, grad_rows = x.reshape(-1, x.shape[-1]), grad.reshape(-1, grad.shape[-1])
+        grad_rows = grad.reshape(-1, grad.shape[-1])  # (row, out)
         return (
             linear(grad, weight.T) if x_wanted else None,
-            linear(grad_rows.T, rows.T) if weight_wanted else None,
+            linear(grad_rows.T, x.reshape(-1, x.shape[-1]).T) if weight_wanted else None,
             grad_rows.sum(0) if bias_wanted else None,
         )
 
 
 @cache
 def onednn_is_quicker() -> bool:
+    """On AMD's processors with AVX-512."""
     processor = torch.cpu.get_capabilities()
     wide = processor.get("avx512_f", False) and "AMD" in processor.get("cpu_name", "")
     return wide and torch.backends.mkldnn.is_available()
 
 
-def onednn_fits(x: Tensor, weight: Tensor) -> bool:
-    """Plain numbers, weights without gaps in memory, while nobody follows torch's operations."""
+def onednn_fits(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+    """Plain numbers, weights without gaps in memory, while nobody follows torch's operations.
+
+    What does not go together at all is left to torch, which says so best.
+    """
     followed = (
         torch.is_autocast_enabled("cpu")
         or forward_ad._current_level >= 0
         or torch._C._are_functorch_transforms_active()
         or torch._C._len_torch_function_stack()
         or torch._C._len_torch_dispatch_stack()
+        or torch._C._get_tracing_state()
     )
-    plain = x.dtype == weight.dtype == torch.float32 and x.device.type == weight.device.type == "cpu"
-    return plain and dense(weight) and not followed and torch.backends.mkldnn.enabled
+    given = [x, weight] if bias is None else [x, weight, bias]
+    plain = all(tensor.dtype == torch.float32 and tensor.device.type == "cpu" for tensor in given)
+    together = x.shape[-1:] == weight.shape[1:] and (bias is None or bias.shape == weight.shape[:1])
+    tight = dense(weight) and (bias is None or bias.is_contiguous())
+    return plain and together and tight and not followed and torch.backends.mkldnn.enabled
 
 
 def dense(x: Tensor) -> bool:

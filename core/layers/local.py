@@ -19,14 +19,17 @@ from core.layers.masks import both, causal_mask, valid_mask, window_mask
 
 @dataclass(frozen=True, kw_only=True)
 class LocalScope(Scope):
+    """A scope that ends `window` steps away on either side."""
+
     window: int
+    plainly_causal = False
 
     def mask(self) -> Tensor:
         return both(super().mask(), window_mask(self.queries, self.keys, self.window)[None, None])
 
     @cached_property
-    def kernel_arguments(self) -> dict:
-        """The mask of a block of queries against its neighbourhood, (batch or 1, block, 1 or head, query, key)."""
+    def kernel_mask(self) -> Tensor:
+        """Mask and bias of each block of queries and its neighbourhood, (batch or 1, block, 1 or head, query, key)."""
         window, time = self.window, len(self.keys)
         blocks = -(-time // window)
         queries = torch.arange(window, device=self.keys.device)
@@ -38,7 +41,7 @@ class LocalScope(Scope):
         valid = neighbourhoods(valid_mask(lengths, blocks * window)[:, None, :, None], window, self.causal)
         mask = near & valid.transpose(1, 2).squeeze(-1)[:, :, :, None, :]  # (batch or 1, block, 1, query, key)
         bias = self.position.bias(queries, keys)  # (head, query, key): relative, hence alike in every block
-        return {"attn_mask": mask if bias is None else masked(bias, mask)}
+        return mask if bias is None else masked(bias, mask)
 
 
 class LocalAttention(Attention):
@@ -47,14 +50,17 @@ class LocalAttention(Attention):
     def fused(self, q: Tensor, k: Tensor, v: Tensor, scope: LocalScope) -> Tensor:
         time, window = q.shape[2], scope.window
         q = F.pad(q, (0, 0, 0, -time % window)).unflatten(2, (-1, window))  # (batch, head, block, query, d_head)
-        k = neighbourhoods(F.pad(k, (0, 0, 0, -time % window)), window, scope.causal)
+        k = neighbourhoods(
+            F.pad(k, (0, 0, 0, -time % window)), window, scope.causal
+        )  # (batch, head, block, key, d_head)
         v = neighbourhoods(F.pad(v, (0, 0, 0, -time % window)), window, scope.causal)
-        q, k, v = (x.transpose(1, 2).flatten(0, 1) for x in (q, k, v))  # (batch · block, head, time, d_head)
-        mask = scope.kernel_arguments["attn_mask"]
-        mask = mask.expand(len(q) // mask.shape[1], *mask.shape[1:]).flatten(0, 1)
-        context = self.kernel(q, k, v, attn_mask=mask)
-        context = context.unflatten(0, (-1, -(-time // window))).transpose(1, 2).flatten(2, 3)
-        return context[:, :, :time]
+        batch, _, blocks, *_ = q.shape
+        q, k, v = (
+            x.transpose(1, 2).flatten(0, 1) for x in (q, k, v)
+        )  # a block is a sequence: (batch · block, head, …)
+        mask = scope.kernel_mask.expand(batch, -1, -1, -1, -1).flatten(0, 1)  # (batch · block, 1 or head, query, key)
+        context = self.kernel(q, k, v, mask).unflatten(0, (batch, blocks))  # (batch, block, head, query, d_head)
+        return context.transpose(1, 2).flatten(2, 3)[:, :, :time]  # (batch, head, time, d_head)
 
 
 def neighbourhoods(x: Tensor, window: int, causal: bool) -> Tensor:

@@ -1,4 +1,6 @@
-"""Normalisation: keeps the residual stream at one scale. All take (x, condition); most ignore the condition."""
+"""Normalisation: keeps the residual stream at one scale. All take x (batch, time, unit) and
+a condition (batch,), which most of them ignore.
+"""
 
 from __future__ import annotations
 

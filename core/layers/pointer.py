@@ -16,6 +16,8 @@ from core.tape import tap
 
 
 class GlobalPointer(nn.Module):
+    """One head of queries (starts) and keys (ends) per type."""
+
     def __init__(self, d_model: int, n_types: int, max_len: int, d_head: int = 64):
         super().__init__()
         self.n_types = n_types

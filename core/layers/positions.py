@@ -63,8 +63,8 @@ class Rotary(Relative):
         self.register_buffer("sin", angles.sin(), persistent=False)
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
-        cos, sin = self.cos[positions], self.sin[positions]
-        even, odd = x[..., 0::2], x[..., 1::2]
+        cos, sin = self.cos[positions], self.sin[positions]  # (time, d_head / 2)
+        even, odd = x[..., 0::2], x[..., 1::2]  # (batch, head, time, d_head / 2)
         return torch.stack([even * cos - odd * sin, odd * cos + even * sin], dim=-1).flatten(-2)
 
 
@@ -76,7 +76,7 @@ class Alibi(Relative):
         self.register_buffer("slopes", torch.tensor(alibi_slopes(n_heads)), persistent=False)
 
     def bias(self, queries: Tensor, keys: Tensor) -> Tensor:
-        distance = (queries[:, None] - keys).abs()
+        distance = (queries[:, None] - keys).abs()  # (query, key)
         return -self.slopes[:, None, None] * distance
 
 
@@ -93,7 +93,7 @@ class T5Bias(Relative):
 
     def bias(self, queries: Tensor, keys: Tensor) -> Tensor:
         buckets = t5_bucket(keys - queries[:, None], self.n_buckets, self.max_distance, self.two_sided)
-        return self.table(buckets).permute(2, 0, 1)
+        return self.table(buckets).permute(2, 0, 1)  # (query, key, head) → (head, query, key)
 
 
 def alibi_slopes(n_heads: int) -> list[float]:

@@ -1,8 +1,10 @@
 """The recurrent cells, each as the equations of one time step, and the layers built from them.
 
-In every `step`, x is W_x x_t + b_x, computed for all steps at once, and `see(name, new, old)` shows a value to whoever
-looks; in a sequence that has ended, a state stays what it was (`old`). `unrolling.py` runs the steps; an `own_kernel`
-(`kernels.py`) runs all of them at once.
+h and c are the state before the step, h' and c' after it, each (batch, unit); σ is the sigmoid, ⊙ the product by
+elements. In every `step`, x is W_x x_t + b_x, (batch, gates · unit), computed for all steps at once; W_h is
+`weight_hh_l0`, (gates · unit, unit), b_h its bias, as torch names them. `see(point, value, before)` shows a value to
+whoever looks; in a sequence that has ended, a state stays what it was (`before`). `unrolling.py` runs the steps; an
+`own_kernel` (`kernels.py`) runs all of them at once.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ class RnnLayer(RecurrentLayer, nn.RNN):
 
     def step(self, x: Tensor, state: State, see: Steps) -> State:
         (h,) = state
-        total = x + F.linear(h, self.weight_hh_l0, self.bias_hh_l0)
+        total = x + F.linear(h, self.weight_hh_l0, self.bias_hh_l0)  # (batch, unit)
         return (see("hidden", total.tanh() if self.nonlinearity == "tanh" else total.relu(), h),)
 
     def own_kernel(self, x: Tensor, h: Tensor, sizes: list[int]) -> Tensor:
@@ -32,13 +34,19 @@ class RnnLayer(RecurrentLayer, nn.RNN):
 
 
 class GruLayer(RecurrentLayer, nn.GRU):
-    """Reset r, update z, candidate n: h' = (1 − z) ⊙ n + z ⊙ h (Cho et al. 2014)"""
+    """Reset r, update z, candidate n (Cho et al. 2014):
+
+        r, z = σ(x + W_h h + b_h), each with its own rows      n = tanh(x_n + r ⊙ (W_n h + b_n))
+        h' = (1 − z) ⊙ n + z ⊙ h
+
+    In the paper r acts on h, before W_n; here after it, as in torch, so that one product serves all three.
+    """
 
     points = ("reset", "update", "candidate", "hidden")
 
     def step(self, x: Tensor, state: State, see: Steps) -> State:
         (h,) = state
-        x_r, x_z, x_n = x.chunk(3, dim=-1)
+        x_r, x_z, x_n = x.chunk(3, dim=-1)  # (batch, unit) each
         h_r, h_z, h_n = F.linear(h, self.weight_hh_l0, self.bias_hh_l0).chunk(3, dim=-1)
         r = see("reset", (x_r + h_r).sigmoid())
         z = see("update", (x_z + h_z).sigmoid())
@@ -50,9 +58,10 @@ class GruLayer(RecurrentLayer, nn.GRU):
 
 
 class LstmLayer(RecurrentLayer, nn.LSTM):
-    """Input i, forget f, output o, candidate g: c' = f ⊙ c + i ⊙ g, h' = o ⊙ tanh(c')
+    """Input i, forget f, output o, candidate g (Hochreiter & Schmidhuber 1997; Gers et al. 2000):
 
-    (Hochreiter & Schmidhuber 1997; Gers et al. 2000)
+    i, f, o = σ(x + W_h h + b_h), g = tanh(of the same), each with its own rows
+    c' = f ⊙ c + i ⊙ g      h' = o ⊙ tanh(c')
     """
 
     points = ("input", "forget", "candidate", "output", "cell", "hidden")
@@ -66,7 +75,7 @@ class LstmLayer(RecurrentLayer, nn.LSTM):
     def step(self, x: Tensor, state: State, see: Steps) -> State:
         h, c = state
         total = x + F.linear(h, self.weight_hh_l0, self.bias_hh_l0)  # (batch, 4 · unit)
-        i, f, g, o = total.chunk(4, dim=-1)
+        i, f, g, o = total.chunk(4, dim=-1)  # (batch, unit) each
         i = see("input", i.sigmoid())
         f = see("forget", f.sigmoid())
         g = see("candidate", g.tanh())
@@ -89,10 +98,11 @@ class Directions(nn.Module):
     def forward(
         self, x: Tensor, lengths: Tensor | None, state: State | None, engine: str, need_state: bool
     ) -> tuple[Tensor, State]:
-        outputs, last = self.fwd(x, lengths, state, False, engine, need_state)
+        """x (batch, time, d_in) → outputs (batch, time, directions · unit), last states (read backwards: at t = 0)"""
+        outputs, last = self.fwd(x, lengths, state, backward=False, engine=engine, need_state=need_state)
         if self.bwd is None:
             return outputs, last
-        backwards, first = self.bwd(x, lengths, None, True, engine, need_state)
+        backwards, first = self.bwd(x, lengths, None, backward=True, engine=engine, need_state=need_state)
         both = zip(last, first, strict=False)  # one engine may tell the last cell, the other not
         joined = tuple(torch.cat(pair, dim=-1) for pair in both)
         return torch.cat([outputs, backwards], dim=-1), joined
@@ -132,7 +142,7 @@ class Recurrent(nn.Module):
         """The last states of an LSTM hold its cells only with `need_state`: on padded batches they cost extra."""
         lasts = []
         for i, layer in enumerate(self.layers):
-            x = self.dropout(x.contiguous()) if i else x  # noise follows the memory: the same for both engines
+            x = self.dropout(x.contiguous()) if i else x  # noise is drawn in memory's order: alike for both engines
             x, last = layer(x, lengths, states and states[i], self.engine, need_state)
             lasts.append(last)
         return x, lasts

@@ -79,7 +79,7 @@ class Sight:
     def __init__(self, own: Scope, across: Scope | None = None, memory: Tensor | None = None):
         self.own, self.across, self.memory = own, across, memory
         for scope in filter(None, (own, across)):
-            scope.kernel_arguments  # noqa: B018  made now, not inside a block that checkpointing may run twice
+            scope.kernel_mask  # noqa: B018  made now, not inside a block that checkpointing may run twice
 
 
 class Stack(nn.Module):
@@ -189,8 +189,11 @@ class Stack(nn.Module):
         return Sight(own, across, memory.hidden)
 
     def run_block(self, block: Block, x: Tensor, sight: Sight, condition: Tensor | None) -> Tensor:
-        """One block; with checkpointing, its activations are thrown away and computed again when needed."""
-        if not (self.config.checkpointing and torch.is_grad_enabled()) or observed(self):
+        """One block; with checkpointing, its activations are thrown away and computed again when needed.
+
+        Not while somebody looks at a part of it: computed again, it would be without their edits.
+        """
+        if not (self.config.checkpointing and torch.is_grad_enabled()) or any(map(observed, block.modules())):
             return block(x, sight, condition)
         return checkpoint(
             block, x, sight, condition, use_reentrant=False, context_fn=lambda: (nullcontext(), unobserved())

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from core.layers.linear import linear
@@ -37,6 +38,7 @@ class RecurrentLayer(nn.RNNBase):
         x: Tensor,
         lengths: Tensor | None,
         state: State | None,
+        *,
         backward: bool,
         engine: str,
         need_state: bool,
@@ -44,7 +46,8 @@ class RecurrentLayer(nn.RNNBase):
         """x (batch, time, d_in) → outputs (batch, time, unit), last valid state"""
         if not x.is_meta and torch.is_autocast_enabled(x.device.type):  # rounding errors would add up in time
             with torch.autocast(x.device.type, enabled=False):
-                return self(x.to(self.weight_ih_l0.dtype), lengths, state, backward, engine, need_state)
+                x = x.to(self.weight_ih_l0.dtype)
+                return self(x, lengths, state, backward=backward, engine=engine, need_state=need_state)
         state = state or tuple(x.new_zeros(len(x), self.hidden_size) for _ in range(self.n_states))
         if engine == "stepwise" or wanted(self, *self.points):
             return self.stepwise(x, lengths, state, backward)
@@ -55,7 +58,7 @@ class RecurrentLayer(nn.RNNBase):
         return self.fused(x, lengths, state, backward)
 
     def by_rows(self, x: Tensor, lengths: Tensor | None, state: State, backward: bool) -> tuple[Tensor, State]:
-        """Our own kernel, if there is one, over the valid steps alone."""
+        """Our own kernel, over the valid steps alone."""
         rows = Rows(*x.shape[:2], lengths, backward)
         projected = linear(rows.gather(x), self.weight_ih_l0, self.bias_ih_l0)  # (row, gates · unit)
         hidden = self.own_kernel(projected, rows.sort(state[0]), rows.sizes)
@@ -67,7 +70,7 @@ class RecurrentLayer(nn.RNNBase):
         outputs, last = self.kernel(x.transpose(0, 1), state)  # time first, as the kernel works
         if lengths is not None:
             last = (outputs[lengths - 1, torch.arange(len(x), device=x.device)],)
-            outputs = outputs * valid_mask(lengths, x.shape[1]).T[..., None]
+            outputs = outputs.masked_fill(~valid_mask(lengths, x.shape[1]).T[..., None], 0.0)
         outputs = outputs.transpose(0, 1)
         return (turn(outputs, lengths) if backward else outputs), last
 
@@ -98,7 +101,9 @@ class RecurrentLayer(nn.RNNBase):
             outputs[t] = state[0]
         see.close()
         stacked = torch.stack(outputs, dim=1)
-        return (stacked if lengths is None else stacked * valid_mask(lengths, time)[..., None]), state
+        return (
+            stacked if lengths is None else stacked.masked_fill(~valid_mask(lengths, time)[..., None], 0.0)
+        ), state
 
     def step(self, x: Tensor, state: State, see: Steps) -> State:
         """One time step; x (batch, gates · unit) is W_x x_t + b_x already."""
@@ -106,8 +111,9 @@ class RecurrentLayer(nn.RNNBase):
 
 
 def kernels_fit(x: Tensor) -> bool:
-    """Our own are for gradients on the CPU, but not for those of torch.func."""
-    return torch.is_grad_enabled() and x.device.type == "cpu" and not torch._C._are_functorch_transforms_active()
+    """Our own are for gradients on the CPU, but neither for those of torch.func nor for those taken forwards."""
+    usual = forward_ad._current_level < 0 and not torch._C._are_functorch_transforms_active()
+    return torch.is_grad_enabled() and x.device.type == "cpu" and usual
 
 
 def turn(x: Tensor, lengths: Tensor | None) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 
 import core
 from core.layers import unrolling
@@ -46,7 +47,7 @@ def make(cell: str, dtype: torch.dtype = torch.float32) -> tuple[nn.Module, Tens
 
 
 def run(layer: nn.Module, x: Tensor, h: Tensor, lengths=None, backward=False) -> tuple[Tensor, Tensor]:
-    outputs, (last,) = layer(x, lengths, (h,), backward, "fused", False)
+    outputs, (last,) = layer(x, lengths, (h,), backward=backward, engine="fused", need_state=False)
     return outputs, last
 
 
@@ -58,8 +59,11 @@ def test_gradients_by_finite_differences(cell, lengths, backward, calls):
     weights = dict(layer.named_parameters())
 
     def function(x: Tensor, h: Tensor, *values: Tensor) -> tuple[Tensor, Tensor]:
-        arguments = (x, lengths, (h,), backward, "fused", False)
-        outputs, (last,) = torch.func.functional_call(layer, dict(zip(weights, values, strict=True)), arguments)
+        named, how = (
+            dict(zip(weights, values, strict=True)),
+            dict(backward=backward, engine="fused", need_state=False),
+        )
+        outputs, (last,) = torch.func.functional_call(layer, named, (x, lengths, (h,)), how)
         return outputs, last
 
     inputs = [value.detach().clone().requires_grad_() for value in (x, h, *weights.values())]
@@ -129,6 +133,23 @@ def test_a_second_derivative_is_refused(cell, loss):
     gradients = torch.autograd.grad(loss(run(layer, x, h)[0]), weights, create_graph=True)
     with pytest.raises(RuntimeError, match="engine='stepwise'"):
         sum(grad.square().sum() for grad in (*gradients, *weights)).backward()
+
+
+@each_cell
+def test_gradients_taken_forwards_are_torchs(cell, calls):
+    layer, x, h = make(cell)
+    with forward_ad.dual_level():
+        pushed = forward_ad.unpack_dual(run(layer, forward_ad.make_dual(x, torch.ones_like(x)), h)[0]).tangent
+    small = 1e-3
+    differences = (run(layer, x + small, h)[0] - run(layer, x - small, h)[0]) / (2 * small)
+    torch.testing.assert_close(pushed, differences, atol=2e-3, rtol=0)
+
+
+@each_cell
+def test_many_gradients_at_once_are_refused(cell):
+    layer, x, h = make(cell)
+    with pytest.raises(RuntimeError, match="engine='stepwise'"):
+        torch.autograd.functional.jacobian(lambda x: run(layer, x, h)[0].sum((0, 1)), x, vectorize=True)
 
 
 @each_cell

@@ -110,6 +110,46 @@ def test_small_products_and_weights_with_gaps_are_left_to_torch(taken):
     assert not taken
 
 
+def test_a_bias_with_gaps_is_left_to_torch(taken):
+    x, weight = torch.randn(ROWS, IN), torch.randn(OUT, IN)
+    for bias in (torch.randn(OUT, 2)[:, 0], torch.randn(1).expand(OUT), torch.randn(1)):
+        close(linear(x, weight, bias), F.linear(x, weight, bias))
+    assert not taken
+
+
+@pytest.mark.parametrize(
+    ("x", "bias"),
+    [
+        (torch.randn(ROWS, IN + 1), None),
+        (torch.randn(ROWS, IN), torch.randn(OUT + 1)),
+        (torch.randn(ROWS, IN), torch.randn(OUT).double()),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_the_words_of_torch(x, bias):
+    weight = torch.randn(OUT, IN)
+    with pytest.raises(RuntimeError) as theirs:
+        F.linear(x, weight, bias)
+    with pytest.raises(RuntimeError) as ours:
+        linear(x, weight, bias)
+    assert str(ours.value) == str(theirs.value)
+
+
+def test_only_what_a_gradient_needs_is_kept():
+    """As with torch's own: the other argument may be written over before the backward pass."""
+    x, weight, _ = arguments()
+    read, frozen = x * 1, weight.detach().clone()
+    y = linear(read, frozen)
+    read.zero_()
+    y.sum().backward()
+    close(x.grad, frozen.sum(0).expand_as(x))
+
+    fixed, grown = x.detach().clone(), weight * 1
+    y = linear(fixed, grown)
+    grown.zero_()
+    y.sum().backward()
+    close(weight.grad, fixed.sum(0).expand_as(weight))
+
+
 def test_who_follows_the_operations_of_torch_sees_them(taken):
     layer, x = Linear(IN, OUT), torch.randn(ROWS, IN)
     with FlopCounterMode(display=False) as counter:
@@ -122,6 +162,7 @@ def test_who_follows_the_operations_of_torch_sees_them(taken):
     with forward_ad.dual_level():
         pushed = forward_ad.unpack_dual(layer(forward_ad.make_dual(x, torch.ones_like(x)))).tangent
     close(pushed, F.linear(torch.ones_like(x), layer.weight))
+    assert torch.jit.trace(layer, x, check_trace=False)(x).shape == (ROWS, OUT)
     assert torch.func.vmap(layer)(x[None]).shape == (1, ROWS, OUT)
     assert torch.func.jvp(layer, (x,), (x,))[1].shape == (ROWS, OUT)
     assert not taken

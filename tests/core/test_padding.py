@@ -124,3 +124,17 @@ def test_pooled_memory_is_the_mean_of_what_is_no_padding(family, factor):
         groups = whole.hidden[row, :length].split(factor)
         assert pooled.lengths[row] == len(groups)
         same(pooled.hidden[row, : len(groups)], torch.stack([group.mean(0) for group in groups]))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("engine", ["fused", "stepwise"])
+def test_a_state_that_grows_without_end_over_padding_leaves_it_blank(engine):
+    """∞ · 0 would not be 0."""
+    model = core.build("rnn", vocab_size=3, d_embed=2, d_hidden=2, activation="relu", head="tagger", engine=engine)
+    layer = model.layers[0].fwd
+    layer.weight_hh_l0.copy_(1.5 * torch.eye(2))
+    layer.bias_hh_l0.fill_(1.0)
+    ids, lengths = torch.ones(2, 300, dtype=torch.long), torch.tensor([3, 300])
+    layer.weight_ih_l0.zero_()
+    outputs, _ = model.run(model.token_embedding(ids), lengths)
+    assert outputs[1].isinf().any() and (outputs[0, 3:] == 0).all()
