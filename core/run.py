@@ -66,6 +66,10 @@ class Run:
         self._build(recipe, seed)
         self.snapshots.offer(0, self.model)
 
+    def __repr__(self) -> str:
+        which = f"{self.recipe.family}/{self.task.name}"
+        return f"Run({which}, seed {self.seed}, {len(self.steps)} of {self.recipe.training.steps} steps)"
+
     @classmethod
     def unbegun(cls, recipe: Recipe, seed: int) -> Run:
         """All parts of a run whose state, also that of its beginning, is to come from elsewhere."""
