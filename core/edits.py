@@ -8,35 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from numbers import Integral
 
 import torch
 from torch import Tensor
 
 from core.tape import Edit, TapError
 
+Indices = int | Iterable[int]
 
-def zero_heads(*heads: int) -> Edit:
+
+def zero_heads(*heads: Indices) -> Edit:
     """Knock heads out: put on `attn.context`, the rest of the model runs as if they had said nothing."""
-    return _OnHeads(heads, torch.zeros_like)
+    return _OnHeads(_listed(heads, "head"), torch.zeros_like)
 
 
-def uniform_heads(*heads: int) -> Edit:
+def uniform_heads(*heads: Indices) -> Edit:
     """Put on `attn.scores`: these heads look at everything they may see, equally.
 
     The weights themselves would not do: a key that may be seen can have a weight of 0, rounded.
     """
-    return _OnHeads(heads, torch.zeros_like, point="scores")
+    return _OnHeads(_listed(heads, "head"), torch.zeros_like, point="scores")
 
 
-def zero_units(*units: int) -> Edit:
+def zero_units(*units: Indices) -> Edit:
     return set_units(0.0, *units)
 
 
-def set_units(value: float, *units: int) -> Edit:
+def set_units(value: float, *units: Indices) -> Edit:
     """Hold units at a value, for example a forget gate at 1."""
+    listed = _listed(units, "unit")
 
     def edit(tensor: Tensor) -> Tensor:
-        chosen = _chosen(units, tensor.shape[-1], "unit", tensor.device)
+        chosen = _chosen(listed, tensor.shape[-1], "unit", tensor.device)
         return torch.where(chosen, torch.full_like(tensor, value), tensor)
 
     return edit
@@ -50,19 +54,22 @@ def scale(factor: float) -> Edit:
     return lambda tensor: tensor * factor
 
 
-def add(vector: Tensor) -> Edit:
+def add(vector: Tensor | Iterable[float]) -> Edit:
     """Add a vector (steering); it must broadcast to the tensor."""
-    return lambda tensor: tensor + vector.to(tensor)
+    addend = _as_tensor(vector)
+    return lambda tensor: tensor + addend.to(tensor)
 
 
-def patch(source: Tensor) -> Edit:
+def patch(source: Tensor | Iterable) -> Edit:
     """Replace by a tensor captured in another run (activation patching)."""
-    return _Patch(source)
+    return _Patch(_as_tensor(source))
 
 
-def at(steps: int | Iterable[int], edit: Edit) -> Edit:
+def at(steps: Indices, edit: Edit) -> Edit:
     """Apply an edit at some time steps only (the query, for attention)."""
-    return _At(frozenset([steps] if isinstance(steps, int) else steps), edit)
+    if not callable(edit):
+        raise TapError(f"What is done at these steps is an edit, such as core.edits.scale(0), not {edit!r}.")
+    return _At(frozenset(_listed([steps], "step")), edit)
 
 
 @dataclass(frozen=True)
@@ -117,6 +124,27 @@ class _OnHeads:
             raise TapError("This point has no heads: choose one of attention's, such as context or weights.")
         chosen = _chosen(self.heads, tensor.shape[1], "head", tensor.device)
         return torch.where(chosen.view(-1, *[1] * (dims - 2)), self.change(tensor), tensor)
+
+
+def _listed(given: Iterable[Indices], what: str) -> tuple[int, ...]:
+    """Numbers, and lists of them in any form, as one row of numbers."""
+    indices: list[int] = []
+    for each in given:
+        numbers = each.tolist() if hasattr(each, "tolist") else each  # of torch and numpy
+        for index in numbers if isinstance(numbers, Iterable) and not isinstance(numbers, str) else [numbers]:
+            if not isinstance(index, Integral) or isinstance(index, bool):
+                raise TapError(f"Each {what} is given by its number, not as {index!r}.")
+            indices.append(int(index))
+    if not indices:
+        raise TapError(f"No {what} was named: nothing would be edited.")
+    return tuple(indices)
+
+
+def _as_tensor(values: Tensor | Iterable[float]) -> Tensor:
+    try:
+        return torch.as_tensor(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TapError(f"A tensor or numbers that make one are expected, not {type(values).__name__}.") from error
 
 
 def _chosen(indices: Iterable[int], size: int, what: str, device: torch.device) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor
 
 from core.models import configure
-from core.options import ConfigError, Text
+from core.options import ConfigError, Text, no_such
 from core.recipes import Recipe
 from core.training.history import Snapshot
 from core.training.loop import Trainer
@@ -52,7 +51,7 @@ class Forked(Recipe):
 def fork_recipe(parent: Run, step: int, changes: dict[str, Any]) -> Forked:
     """The parent's recipe with the changes; a `ConfigError` for a step or an option that cannot be."""
     origin = origin_at(parent, step)
-    of_model, of_training = split_changes(parent.recipe, changes)
+    of_model, of_training = split_changes(parent.recipe, changes, Text("a fork", "分支"))
     model = configure(parent.recipe.family, **{**parent.recipe.model.to_dict(), **of_model})
     training = Training.make(**{**parent.recipe.training.to_dict(), **of_training})
     if training.steps <= step:
@@ -132,20 +131,14 @@ def missing_parent(recipe: Forked) -> ConfigError:
     )
 
 
-def split_changes(recipe: Recipe, changes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Those of the model and those of the training; a `ConfigError` for what is neither."""
+def split_changes(recipe: Recipe, changes: dict[str, Any], of: Text) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Those of the model and those of the training; a `ConfigError` for what is neither, saying what they are `of`."""
     of_training = {option.name for option in recipe.training.options()}
     of_model = {option.name for option in recipe.model.options()}
     for name, value in changes.items():
         if name not in of_training | of_model:
-            known = sorted(of_training | of_model)
-            listed = ", ".join(difflib.get_close_matches(name, known, n=1) or known)
-            raise ConfigError(
-                name,
-                value,
-                Text("a fork has no such option.", "分支没有这个选项。"),
-                Text(f"Did you mean {listed}?", f"您是指 {listed} 吗？"),
-            )
+            why = Text(f"{of.en} has no such option.", f"{of.zh}没有这个选项。")
+            raise no_such(name, value, why, sorted(of_training | of_model), name)
     return (
         {name: value for name, value in changes.items() if name not in of_training},
         {name: value for name, value in changes.items() if name in of_training},

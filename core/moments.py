@@ -50,6 +50,9 @@ class Moment:
     text: Text
     head: str | None = None  # "blocks.0.attn.2": point and head, where it is about one
 
+    def __repr__(self) -> str:
+        return f"step {self.step}: {self.text}"
+
 
 History = dict[str, dict[str, Tensor]]  # point → role → (snapshot, head)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from numbers import Integral, Real
@@ -38,6 +39,32 @@ class ConfigError(ValueError):
         return type(self), (self.option, self.value, self.why, self.remedy)
 
 
+def no_such(option: str, value: Any, why: Text, known: Iterable[str], name: str | None = None) -> ConfigError:
+    """The error for a name that is none of those known: lists them, and says which one is probably meant.
+
+    The name is the option's value; give it where it is another, as that of the option itself.
+    """
+    known = list(known)
+    if not known:
+        return ConfigError(option, value, why, Text("There is none to choose.", "没有可选的。"))
+    listed, meant = ", ".join(known), _nearest(str(value) if name is None else name, known)
+    meant_en, meant_zh = (f" Did you mean {meant}?", f"您是指 {meant} 吗？") if meant else ("", "")
+    remedy = Text(f"Choose one of: {listed}.{meant_en}", f"请选择其一：{listed}。{meant_zh}")
+    return ConfigError(option, value, why, remedy)
+
+
+def _nearest(name: str, known: list[str]) -> str | None:
+    """The one spelt almost so, or of which one is the other's initials, as lr is those of learning_rate."""
+    name = name.lower()
+    shortened = [other for other in known if name == _initials(other) or other == _initials(name)]
+    return next(iter(shortened or difflib.get_close_matches(name, known, n=1)), None)
+
+
+def _initials(name: str) -> str | None:
+    words = name.split("_")
+    return "".join(word[:1] for word in words) if len(words) > 1 else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Option:
     """What one option may be. `kind` is int, float, bool or str (a choice); `optional` ones may be None = automatic."""
@@ -57,7 +84,7 @@ class Option:
             return
         if self.kind is str:
             if not isinstance(value, str) or value not in self.choices:
-                raise ConfigError(self.name, value, *self._not_a_choice(value))
+                raise no_such(self.name, value, Text("it is not one of the choices.", "不在可选项中。"), self.choices)
             return
         if not self._is_kind(value):
             kind_en, kind_zh = {
@@ -82,15 +109,6 @@ class Option:
         low, high = (str(int(b)) if self.kind is int else f"{b:g}" for b in (self.low, self.high))
         none_en, none_zh = (", or None for automatic", "，或 None（自动）") if self.optional else ("", "")
         return Text(f"Choose from {low} to {high}{none_en}.", f"请在 {low} 到 {high} 之间选择{none_zh}。")
-
-    def _not_a_choice(self, value: Any) -> tuple[Text, Text]:
-        listed = ", ".join(self.choices)
-        close = difflib.get_close_matches(str(value), self.choices, n=1)
-        meant_en, meant_zh = (f" Did you mean {close[0]}?", f"您是指 {close[0]} 吗？") if close else ("", "")
-        return (
-            Text("it is not one of the choices.", "不在可选项中。"),
-            Text(f"Choose one of: {listed}.{meant_en}", f"请选择其一：{listed}。{meant_zh}"),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,15 +146,8 @@ class Options:
         known = [option.name for option in cls.options()]
         for name, value in values.items():
             if name not in known:
-                close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-                hint_en, hint_zh = (f" Did you mean {close[0]}?", f"您是指 {close[0]} 吗？") if close else ("", "")
-                listed = ", ".join(known)
-                raise ConfigError(
-                    name,
-                    value,
-                    Text(f"{cls.title()} has no such option.", f"{cls.title()} 没有这个选项。"),
-                    Text(f"It has: {listed}.{hint_en}", f"可用选项：{listed}。{hint_zh}"),
-                )
+                why = Text(f"{cls.title()} has no such option.", f"{cls.title()} 没有这个选项。")
+                raise no_such(name, value, why, known, name)
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from core.forks import Forked, Origin, begin_fork, fork_recipe, missing_parent
 from core.models import build, configure
-from core.recipes import Recipe, recipe_from_dict
+from core.recipes import Recipe, as_recipe, recipe_from_dict
 from core.seeding import seeded, whole_seed
 from core.tape import Tape
-from core.tasks import Task, task
+from core.tasks import Task, as_task
 from core.tasks.files import without_text
 from core.tasks.own import own_from_dict
 from core.training.evaluation import Score, evaluate
@@ -59,11 +59,16 @@ class Run:
     Another kind of processor or release of torch rounds in its own way.
     """
 
-    def __init__(self, recipe: Recipe, seed: int = 0):
+    def __init__(self, recipe: Recipe | str, seed: int = 0):
+        recipe = as_recipe(recipe)
         if isinstance(recipe, Forked):
             raise missing_parent(recipe)
         self._build(recipe, seed)
         self.snapshots.offer(0, self.model)
+
+    def __repr__(self) -> str:
+        which = f"{self.recipe.family}/{self.task.name}"
+        return f"Run({which}, seed {self.seed}, {len(self.steps)} of {self.recipe.training.steps} steps)"
 
     @classmethod
     def unbegun(cls, recipe: Recipe, seed: int) -> Run:
@@ -125,8 +130,9 @@ class Run:
         the model, from this run's on. The new run counts its own steps. `run.recipe.from_scratch` is the same without
         this beginning: the one to compare it with.
         """
-        chosen = task(to) if isinstance(to, str) else to
-        return self.forked(transfer_recipe(self, chosen, step, head, options), self.seed if seed is None else seed)
+        return self.forked(
+            transfer_recipe(self, as_task(to), step, head, options), self.seed if seed is None else seed
+        )
 
     def forked(self, recipe: Forked, seed: int) -> Run:
         """The run that begins in this one as that recipe tells."""

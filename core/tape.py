@@ -35,6 +35,8 @@ class Observer:
     """Somebody watching one model: knows the path of each of its modules and the patterns asked for."""
 
     def __init__(self, model: nn.Module, patterns: Sequence[str]):
+        if not isinstance(model, nn.Module):
+            raise TapError(f"Only a model can be watched, not {type(model).__name__}.")
         for pattern in patterns:
             if not isinstance(pattern, str):
                 raise TapError(f"A pattern is a text such as '*.weights', not {type(pattern).__name__}.")
@@ -143,16 +145,33 @@ class Tape(Observer, Mapping[str, Tensor]):
             return self._kept[name]
         if not self.fired:
             raise TapError("Nothing was captured: the model did not run inside this capture, in this thread.")
-        close = difflib.get_close_matches(name, self._kept or self.fired, n=3, cutoff=0.5)
-        hint = f"did you mean {', '.join(close)}?" if close else f"{len(self)} points are on the tape."
-        raise TapError(f"Nothing was captured under {name!r}: {hint}")
+        raise TapError(f"Nothing was captured under {name!r}: {self._why_missing(str(name))}")
+
+    def _why_missing(self, name: str) -> str:
+        if name in self.fired and any(fnmatchcase(name, pattern) for pattern in self.patterns):
+            return "`keep` kept nothing of it." if self.keep else "the model's last run did not compute it."
+        points = {point for point, asking in self._found.values() if point and (point in self.fired or not asking)}
+        close, near = (difflib.get_close_matches(name, sorted(names), cutoff=0.5) for names in (self._kept, points))
+        missed = ", ".join(map(repr, self.unmatched()))
+        if missed and (name in points or not close):
+            return f"{missed} matched nothing." + (f" Near it the model has {', '.join(near)}." if near else "")
+        if name in points:
+            return "no pattern asked for it."
+        if self.keep and not self._kept:
+            return "`keep` kept nothing."
+        return f"did you mean {', '.join(close)}?" if close else f"{len(self)} points are on the tape."
 
 
 class Editing(Observer):
     """Replaces tensors in flight."""
 
     def __init__(self, model: nn.Module, edits: Mapping[str, Edit]):
+        if not isinstance(edits, Mapping):
+            raise TapError(f"Edits are {{point: function of its tensor}}, not {type(edits).__name__}.")
         super().__init__(model, list(edits))
+        for name, edit in edits.items():
+            if not callable(edit):
+                raise TapError(f"The edit of {name!r} is no function of its tensor; for a value, core.edits.set_to.")
         self.edits = dict(edits)
 
     def see(self, module: nn.Module, point: str, value: Tensor, step: tuple[int, int] | None = None) -> Tensor:
@@ -224,13 +243,18 @@ def as_bytes(name: str, weights: Tensor) -> Tensor:
 def edit(model: nn.Module, edits: Mapping[str, Edit]) -> Iterator[None]:
     """Run the block with points replaced: `{pattern: function of the tensor}`; see `core.edits`.
 
-    A pattern that named no point while the model ran is an error: a knock-out must not silently do nothing.
+    A pattern that named no point is an error, and so is a block in which the model did not run: a knock-out must not
+    silently do nothing.
     """
     editing = Editing(model, edits)
     with _watching(*_observers.get(), editing):
         yield
     missed = editing.unmatched()
-    if editing.fired and missed:
+    if missed and not editing.fired:
+        raise TapError(
+            "Nothing was edited: the model did not run inside this edit, in this thread. A copy is another."
+        )
+    if missed:
         raise TapError(f"No point is named {', '.join(map(repr, missed))}: nothing was edited there.")
 
 

@@ -18,7 +18,7 @@ from tokenizers import Encoding, decoders, normalizers
 from tokenizers import Tokenizer as Backend
 
 from core.layers.masks import InputError
-from core.options import ConfigError, Text
+from core.options import ConfigError, Text, no_such
 from core.sentencepiece import read_sentencepiece
 from core.text_kinds import BERT_SPECIAL, RULES, SMALLEST, SPECIAL, around, from_json, from_merges, from_wordpieces
 
@@ -102,13 +102,7 @@ def train_tokenizer(kind: str, texts: Iterable[str], vocab_size: int = 1000, *, 
     """A tokenizer of this kind for these texts; `vocab_size` is the most it may have, single characters
     apart: characters and wordpiece keep all that occur."""
     if kind not in KINDS:
-        listed = ", ".join(KINDS)
-        raise ConfigError(
-            "kind",
-            kind,
-            Text("there is no such tokenizer.", "没有这种分词器。"),
-            Text(f"Choose one of: {listed}.", f"请选择其一：{listed}。"),
-        )
+        raise no_such("kind", kind, Text("there is no such tokenizer.", "没有这种分词器。"), KINDS)
     smallest = SMALLEST.get(kind, len(SPECIAL) + 1)
     if type(vocab_size) is not int or vocab_size < smallest:
         raise too_small(vocab_size, smallest)

@@ -49,7 +49,7 @@ def transfer_recipe(
     """The parent's model with a head for the task; a `ConfigError` for what cannot be."""
     origin = origin_at(parent, len(parent.steps) if step is None else step)
     _check_words(parent.task, task)
-    of_model, of_training = split_changes(parent.recipe, options)
+    of_model, of_training = split_changes(parent.recipe, options, Text("a transfer", "迁移"))
     family, old = parent.recipe.family, parent.recipe.model
     needed = {**task.model_options(family, head), "max_len": old.max_len}
     model = configure(family, **{**old.to_dict(), **needed, **of_model})

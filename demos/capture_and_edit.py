@@ -36,7 +36,8 @@ def demo(stage: Stage) -> dict[str, float]:
 
 
 def knocked_out(run: core.Run, layer: int, heads: list[int]) -> float:
-    with core.edit(run.model, {f"blocks.{layer}.attn.context": core.edits.zero_heads(*heads)}):
+    edits = {f"blocks.{layer}.attn.context": core.edits.zero_heads(heads)} if heads else {}  # no head may be clear
+    with core.edit(run.model, edits):
         return run.evaluate().accuracy
 
 

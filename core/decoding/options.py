@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 from core.catalogue import choice, integer, number, option
 from core.options import ConfigError, Options, Text
@@ -24,6 +25,8 @@ NO_REPEAT = integer("no_repeat", 0, 64, "No run of so many tokens is written twi
 REPETITION_PENALTY = number("repetition_penalty", 0.1, 10.0, "Above 1, tokens that were there already become less likely.", "大于 1 时，已出现过的词元变得更不可能。")
 SEED = integer("seed", 0, 2**31 - 1, "Sample: the same seed draws the same text.", "采样：同一种子抽出同样的文本。")
 # fmt: on
+READ_BY = {"sample": ("temperature", "top_k", "top_p"), "beam": ("beams", "n_best", "length_penalty")}
+# A seed may be given to all: where nothing is drawn, every seed gives the same text.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +47,13 @@ class Decoding(Options):
     def title(cls) -> str:
         return "decoding"
 
+    @classmethod
+    def make(cls, /, **values: Any) -> Self:
+        """As any other; but unlike those of the other options, the usual number of beams is no way to have none."""
+        if "beams" in values and "strategy" not in values:
+            raise _unread("beams", values["beams"], "greedy", "beam")
+        return super().make(**values)
+
     def check(self) -> None:
         if self.strategy == "beam" and self.n_best > self.beams:
             raise ConfigError(
@@ -52,10 +62,17 @@ class Decoding(Options):
                 Text(f"there are only {self.beams} beams.", f"只有 {self.beams} 束。"),
                 Text(f"Use at most {self.beams}, or more beams.", f"请至多用 {self.beams}，或增加束数。"),
             )
-        if self.strategy != "beam" and self.n_best > 1:
-            raise ConfigError(
-                "n_best",
-                self.n_best,
-                Text(f"{self.strategy} writes one text.", f"{self.strategy} 只写一条文本。"),
-                Text("Use strategy='beam'.", "请用 strategy='beam'。"),
-            )
+        usual = {known.name: known.default for known in self.options()}
+        for reader, names in READ_BY.items():
+            for name in names:
+                if reader != self.strategy and getattr(self, name) != usual[name]:
+                    raise _unread(name, getattr(self, name), self.strategy, reader)
+
+
+def _unread(name: str, value: Any, strategy: str, reader: str) -> ConfigError:
+    return ConfigError(
+        name,
+        value,
+        Text(f"{strategy} does not read it.", f"{strategy} 不使用它。"),
+        Text(f"Use strategy={reader!r}, or leave it out.", f"请用 strategy={reader!r}，或不给出它。"),
+    )

@@ -75,7 +75,18 @@ class CrfHead(TokenHead):
         self.crf = Crf(n_labels)
 
     def loss(self, logits: Tensor, target: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return -self.crf.log_likelihood(logits, target, _mask(logits, lengths)).mean()
+        """−log p(tags), the mean over sequences; a tag that is `IGNORE` may be any: all paths through it count.
+
+        Sequences without any known tag are left out.
+        """
+        mask = _mask(logits, lengths)
+        known = mask & (target != IGNORE)
+        if torch.equal(known, mask):
+            return -self.crf.log_likelihood(logits, target, mask).mean()
+        others = torch.arange(logits.shape[-1], device=logits.device) != target[..., None]  # (batch, time, tag)
+        agreeing = logits.masked_fill(known[..., None] & others, float("-inf"))
+        likely = self.crf.log_partition(agreeing, mask) - self.crf.log_partition(logits, mask)  # (batch,)
+        return -likely[known.any(1)].mean()
 
     def predict(self, logits: Tensor, lengths: Tensor | None = None) -> list[list[int]]:
         return self.crf.decode(logits, _mask(logits, lengths))

@@ -26,8 +26,8 @@ def check_input(ids: Tensor, lengths: Tensor | None, vocab_size: int, max_len: i
     Returns the lengths, in int64 and on the ids' device, or None when every sequence fills its row (then no mask is
     needed).
     """
-    for value in (ids, lengths):
-        if not isinstance(value, Tensor | None):
+    for value, kinds in ((ids, Tensor), (lengths, Tensor | None)):
+        if not isinstance(value, kinds):
             kind = type(value).__name__
             raise InputError(
                 f"Token ids and lengths must be tensors, not {kind}: use torch.tensor(…).",

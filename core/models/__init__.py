@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 import torch
@@ -19,7 +18,7 @@ from core.models.roformer import Roformer
 from core.models.seq2seq import Seq2Seq
 from core.models.t5 import T5
 from core.models.transformer import Transformer
-from core.options import ConfigError, Text
+from core.options import ConfigError, Text, no_such
 from core.presets import PRESETS
 
 FAMILIES: dict[str, type[nn.Module]] = {
@@ -46,15 +45,7 @@ def configure(name: str, /, **options: Any) -> Config:
         preset = PRESETS[name]
         return configure(preset.family, **{**preset.options, **options})
     if name not in FAMILIES:
-        known = ", ".join([*FAMILIES, *PRESETS])
-        close = difflib.get_close_matches(str(name), [*FAMILIES, *PRESETS], n=1)
-        meant_en, meant_zh = (f" Did you mean {close[0]}?", f"您是指 {close[0]} 吗？") if close else ("", "")
-        raise ConfigError(
-            "name",
-            name,
-            Text("there is no such model.", "没有这个模型。"),
-            Text(f"Choose one of: {known}.{meant_en}", f"请选择其一：{known}。{meant_zh}"),
-        )
+        raise no_such("name", name, Text("there is no such model.", "没有这个模型。"), [*FAMILIES, *PRESETS])
     return CONFIGS[name].make(**options)
 
 
@@ -67,8 +58,22 @@ def build(name: str | Config, /, *, device: str | torch.device | None = None, **
         config = type(name).make(**{**name.to_dict(), **options}) if options else name
     else:
         config = configure(name, **options)
-    with torch.device(device or "cpu"):
+    with _usable(device or "cpu"):
         return FAMILIES[config.family](config)
+
+
+def _usable(device: str | torch.device) -> torch.device:
+    try:
+        torch.empty(0, device=device)
+        return torch.device(device)
+    except (AssertionError, RuntimeError, TypeError) as error:  # what torch raises differs from device to device
+        there = ", ".join(["cpu", *(["cuda"] if torch.cuda.is_available() else []), "meta"])
+        raise ConfigError(
+            "device",
+            device,
+            Text("torch has no such device here.", "此处的 torch 没有这个设备。"),
+            Text(f"Use one of: {there}.", f"可用：{there}。"),
+        ) from error
 
 
 def takes_two(model: nn.Module) -> bool:

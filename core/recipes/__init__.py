@@ -7,7 +7,7 @@ from typing import Any
 
 from core.config import Config
 from core.models import configure
-from core.options import ConfigError, Text
+from core.options import ConfigError, Text, no_such
 from core.recipes.book import ALGORITHMS, Parts
 from core.recipes.language import LANGUAGE
 from core.tasks import Task, task
@@ -66,26 +66,37 @@ def recipe_from_dict(facts: dict[str, Any]) -> Recipe:
     )
 
 
-def recipe(family: str, name: str, variant: str = "default") -> Recipe:
-    """The recipe for a family on a task; `variant` names others, also ones meant to fail."""
-    known = RECIPES.get((family, name))
+def recipe(family: str, name: str | None = None, variant: str | None = None) -> Recipe:
+    """`recipe("gpt", "induction")` or `recipe("gpt/induction")`: the recipe for a family on a task.
+
+    A variant, or a third part of the name, asks for another than the default, also for ones meant to fail.
+    """
+    parts = "/".join(str(part) for part in (family, name, variant) if part is not None).split("/")
+    variant = parts.pop() if len(parts) == 3 else "default"
+    pair = "/".join(parts)
+    known = RECIPES.get(tuple(parts))
     if known is None:
-        pairs = ", ".join(f"{f}/{t}" for f, t in RECIPES)
+        raise no_such("recipe", pair, Text("there is no such recipe.", "没有这个配方。"), map("/".join, RECIPES))
+    if variant not in known:
+        raise no_such("variant", variant, Text(f"{pair} has no such variant.", f"{pair} 没有这个变体。"), known)
+    return make_recipe(*parts, **known[variant])
+
+
+def as_recipe(wanted: Recipe | str) -> Recipe:
+    """A recipe as it is, or the one of this name."""
+    if isinstance(wanted, str):
+        return recipe(wanted)
+    if not isinstance(wanted, Recipe):
         raise ConfigError(
             "recipe",
-            f"{family}/{name}",
-            Text("there is no recipe for this pair.", "没有这一组合的配方。"),
-            Text(f"Choose one of: {pairs}.", f"请选择其一：{pairs}。"),
+            wanted,
+            Text("that is not a recipe.", "这不是配方。"),
+            Text(
+                'Use its name, or core.recipe("gpt", "induction").',
+                '请用其名称，或 core.recipe("gpt", "induction")。',
+            ),
         )
-    if variant not in known:
-        listed = ", ".join(known)
-        raise ConfigError(
-            "variant",
-            variant,
-            Text(f"{family}/{name} has no such variant.", f"{family}/{name} 没有这个变体。"),
-            Text(f"Choose one of: {listed}.", f"请选择其一：{listed}。"),
-        )
-    return make_recipe(family, name, **known[variant])
+    return wanted
 
 
-__all__ = ["RECIPES", "Recipe", "make_recipe", "recipe", "recipe_from_dict"]
+__all__ = ["RECIPES", "Recipe", "as_recipe", "make_recipe", "recipe", "recipe_from_dict"]

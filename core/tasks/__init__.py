@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.options import ConfigError, Text
+from core.options import ConfigError, Text, no_such
 from core.tasks.addition import Addition
 from core.tasks.base import Batch, DataError, Examples, Task, Worked
 from core.tasks.brackets import Brackets
@@ -42,14 +42,22 @@ def tasks() -> list[str]:
 def task(name: str, **knobs: Any) -> Task:
     """A task by name, with its knobs; bad ones raise `ConfigError`."""
     if name not in TASKS:
-        known = ", ".join(TASKS)
-        raise ConfigError(
-            "task",
-            name,
-            Text("there is no such task.", "没有这个任务。"),
-            Text(f"Choose one of: {known}.", f"请选择其一：{known}。"),
-        )
+        raise no_such("task", name, Text("there is no such task.", "没有这个任务。"), TASKS)
     return TASKS[name].make(**knobs)
 
 
-__all__ = ["TASKS", "Batch", "DataError", "Examples", "Task", "Worked", "own", "task", "tasks"]
+def as_task(wanted: Task | str) -> Task:
+    """A task as it is, or the one of this name with its usual knobs."""
+    if isinstance(wanted, str):
+        return task(wanted)
+    if not isinstance(wanted, Task):
+        raise ConfigError(
+            "task",
+            wanted,
+            Text("that is not a task.", "这不是任务。"),
+            Text('Use its name, or core.task("induction").', '请用其名称，或 core.task("induction")。'),
+        )
+    return wanted
+
+
+__all__ = ["TASKS", "Batch", "DataError", "Examples", "Task", "Worked", "as_task", "own", "task", "tasks"]

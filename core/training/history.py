@@ -57,6 +57,9 @@ class Snapshots:
         while len(self.kept) > MOST_SNAPSHOTS // 2:
             self._thin()
 
+    def __repr__(self) -> str:
+        return f"Snapshots(steps {', '.join(str(snapshot.step) for snapshot in self.kept)})"
+
     def __len__(self) -> int:
         return len(self.kept)
 

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from core.layers.heads import IGNORE, CrfHead, PointerHead
 from core.seeding import whole_seed
+from core.tasks import as_task
 from core.tasks.base import Batch, Examples, Task
 from core.training.curriculum import Curriculum
 from core.training.divergence import Diverged, Watch
@@ -224,9 +225,9 @@ def score(model: nn.Module, logits: Tensor, batch: Batch) -> tuple[float, int]:
     return float(right.sum()), int(asked.sum())
 
 
-def train(model: nn.Module, task: Task, *, seed: int = 0, **options: Any) -> Iterator[Step]:
-    """Train a model on a task, step by step; options as in `Training`. Stop by no longer asking for steps."""
-    return Trainer(model, task, Training.make(**options), seed).steps()
+def train(model: nn.Module, task: Task | str, *, seed: int = 0, **options: Any) -> Iterator[Step]:
+    """Train a model on a task, or on that of a name, step by step; options as in `Training`. Stop by no longer asking for steps."""
+    return Trainer(model, as_task(task), Training.make(**options), seed).steps()
 
 
 __all__ = ["Diverged", "Step", "Trainer", "one_thread", "score", "train"]

@@ -5,6 +5,7 @@ import re
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
+import torch
 
 import core
 from core.config import CONFIGS
@@ -204,6 +205,46 @@ def test_configurations_are_values(family):
         core.build(config, vocab_siz=7)
     with pytest.raises(core.ConfigError, match="vocab_size = -7"):
         core.build(config, vocab_size=-7)
+
+
+@pytest.mark.parametrize(
+    ("ask", "meant"),
+    [
+        (lambda: core.build("gtp"), "gpt"),
+        (lambda: core.build("BERT"), "bert"),
+        (lambda: core.build("gpt", n_layer=2), "n_layers"),
+        (lambda: core.build("gpt", position="ropes"), "rope"),
+        (lambda: core.task("inducton"), "induction"),
+        (lambda: core.task("parity", maxlen=3), "max_len"),
+        (lambda: core.recipe("gpt", "inductoin"), "gpt/induction"),
+        (lambda: core.recipe("gpt/inductoin"), "gpt/induction"),
+        (lambda: core.recipe("gpt", "induction", "one-layr"), "one-layer"),
+        (lambda: core.Training.make(learning_rate=0.1), "lr"),
+        (lambda: core.Training.make(bs=8), "batch_size"),
+        (lambda: core.text.train_tokenizer("byte", ["text"]), "bytes"),
+    ],
+)
+def test_a_name_spelt_wrong_is_told_the_one_that_is_meant(ask, meant):
+    with pytest.raises(core.ConfigError) as caught:
+        ask()
+    en, zh = caught.value.text("en"), caught.value.text("zh")
+    assert "Choose one of: " in en and en.endswith(f"Did you mean {meant}?")
+    assert "请选择其一：" in zh and zh.endswith(f"您是指 {meant} 吗？")
+
+
+def test_nothing_is_suggested_where_nothing_is_near():
+    with pytest.raises(core.ConfigError) as caught:
+        core.task("zzz")
+    assert "Did you mean" not in caught.value.text("en") and "您是指" not in caught.value.text("zh")
+    with pytest.raises(core.ConfigError, match="There is none to choose"):
+        core.task("next sentence", knob=3)
+
+
+@pytest.mark.parametrize("device", ["gpu", "cpu:x", 3.5, *([] if torch.cuda.is_available() else ["cuda"])])
+def test_devices_that_are_not_there(device):
+    with pytest.raises(core.ConfigError, match=r"no such device.*cpu.*meta") as caught:
+        core.build("gpt", device=device)
+    assert caught.value.option == "device" and "设备" in caught.value.text("zh")
 
 
 def test_errors_cross_process_boundaries():

@@ -157,6 +157,27 @@ def test_impossible_ways_are_refused(option, value):
 
 
 @pytest.mark.parametrize(
+    ("options", "reader"),
+    [({"beams": 4}, "beam"), ({"beams": 5, "strategy": "sample"}, "beam"), ({"n_best": 2}, "beam"),
+     ({"length_penalty": 0.0}, "beam"), ({"temperature": 0.5}, "sample"), ({"top_p": 0.9}, "sample"),
+     ({"top_k": 3, "strategy": "beam"}, "sample")],
+)  # fmt: skip
+def test_an_option_that_the_strategy_does_not_read_is_refused(options, reader):
+    with pytest.raises(core.ConfigError, match=rf"does not read it\. Use strategy='{reader}'") as caught:
+        core.generate(writer("gpt", {}), torch.ones(1, 3, dtype=torch.long), **options)
+    assert f"请用 strategy='{reader}'" in caught.value.text("zh")
+
+
+def test_every_option_may_be_given_as_it_is_anyway_and_every_strategy_takes_a_seed():
+    model, ids = writer("gpt", {}), torch.ones(1, 3, dtype=torch.long)
+    for strategy in ("greedy", "sample", "beam"):
+        how = core.decoding.Decoding(strategy=strategy).to_dict()
+        assert core.generate(model, ids, **how).equal(core.generate(model, ids, strategy=strategy))
+        core.generate(model, ids, strategy=strategy, seed=7)
+    core.generate(model, ids, temperature=1, top_k=0, n_best=1)
+
+
+@pytest.mark.parametrize(
     ("family", "head"), [("bert", "mlm"), ("roformer", "tagger"), ("lstm", "classifier"), ("gpt", "crf")]
 )
 def test_models_that_do_not_write_are_refused(family, head):
@@ -191,13 +212,13 @@ def test_where_every_token_is_ruled_out_the_text_ends(family, options):
 
 
 @pytest.mark.parametrize("cache", [True, False])
-@pytest.mark.parametrize("options", [{}, {"strategy": "beam", "beams": 3}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"strategy": "beam", "beams": 3, "length_penalty": 0.0}], ids=str)
 @pytest.mark.parametrize(("family", "more"), [w for w in WRITERS if w[0] in ("transformer", "t5", "seq2seq")])
 def test_a_translation_goes_on_from_its_prefix(family, more, options, cache):
     """Begun with the first words of what it would write, it writes the rest."""
     model = writer(family, more)
     ids, lengths = torch.randint(3, 12, (3, 6)), torch.tensor([6, 4, 2])
-    how = {"max_new": 7, "eos": None, "cache": cache, "length_penalty": 0.0, **options}
+    how = {"max_new": 7, "eos": None, "cache": cache, **options}
     whole = core.decoding.write(model, ids, lengths, **how)
     rest = core.decoding.write(model, ids, lengths, prefix=whole.tokens[:, :3], **{**how, "max_new": 4})
     if not options:

@@ -1,5 +1,8 @@
 """Edits do what they say, are felt by everything computed later, and refuse what cannot be."""
 
+from copy import deepcopy
+
+import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
@@ -242,6 +245,68 @@ def test_what_cannot_be_edited(family, edits, sentence):
     with pytest.raises(core.TapError, match=sentence), core.edit(model, edits):
         model(**batch(model))
     assert model(**batch(model)).logits.equal(before)
+
+
+def test_a_model_that_did_not_run_was_not_edited():
+    """A copy is another model: its knock-out would silently do nothing."""
+    model = small("gpt")
+    with pytest.raises(core.TapError, match="did not run"), core.edit(model, {"*.context": zero_heads(0)}):
+        deepcopy(model)(**batch(model))
+    with core.edit(model, {}):
+        pass  # nothing was to be edited
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (zero_heads, "No head was named"),
+        (uniform_heads, "No head was named"),
+        (zero_units, "No unit was named"),
+        (lambda: set_units(1.0), "No unit was named"),
+        (lambda: zero_heads([]), "No head was named"),
+        (lambda: at([], scale(0.0)), "No step was named"),
+        (lambda: zero_heads([True, False]), "Each head is given by its number, not as True"),
+        (lambda: zero_units("1"), "Each unit is given by its number, not as '1'"),
+        (lambda: at(1.5, scale(0.0)), "Each step is given by its number, not as 1.5"),
+        (lambda: at(1, 0.0), "is an edit"),
+        (lambda: add("x"), "not str"),
+        (lambda: patch(None), "not NoneType"),
+    ],
+)
+def test_edits_that_cannot_be_made(make, sentence):
+    with pytest.raises(core.TapError, match=sentence):
+        make()
+
+
+@pytest.mark.parametrize("edits", ["x", None, [zero_heads(0)], {"logits": 0}, {0: scale(0.0)}], ids=str)
+def test_what_is_no_edit(edits):
+    model = small("gpt")
+    with pytest.raises(core.TapError) as caught, core.edit(model, edits):
+        model(**batch(model))
+    assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize("model", [None, "gpt", core.build], ids=str)
+def test_what_is_no_model_cannot_be_watched(model):
+    with pytest.raises(core.TapError, match="Only a model can be watched"), core.capture(model):
+        pass
+    with pytest.raises(core.TapError, match="Only a model can be watched"), core.edit(model, {"logits": scale(0.0)}):
+        pass
+
+
+def test_numbers_may_come_in_any_form():
+    model = small("gpt", n_heads=4)
+    inputs = batch(model)
+    same = [
+        (f"{ATTENTION}.context", zero_heads(1, 2), [zero_heads([1, 2]), zero_heads(np.array([1, 2])), zero_heads(range(1, 3))]),
+        ("blocks.0.ff.post", zero_units(3), [zero_units(np.int64(3)), zero_units(torch.tensor(3)), zero_units([3])]),
+        ("embed", at(2, scale(0.0)), [at(np.int64(2), scale(0.0)), at(torch.tensor([2]), scale(0.0)), at([2], scale(0.0))]),
+        ("logits", add(torch.arange(11)), [add(range(11)), add(list(range(11))), add(np.arange(11))]),
+    ]  # fmt: skip
+    for point, usual, others in same:
+        expected = run(model, inputs, {point: usual})["logits"]
+        for other in others:
+            assert run(model, inputs, {point: other})["logits"].equal(expected)
 
 
 def test_one_wrong_name_does_not_hide_an_error_of_the_block():

@@ -76,6 +76,24 @@ class TestCrf:
         loss = crf.loss(logits, target, torch.tensor(self.lengths))
         assert_close(loss, torch.tensor(sum(expected) / 3), atol=1e-5, rtol=1e-5)
 
+    def test_a_tag_that_is_not_known_may_be_any(self, crf, logits):
+        target = torch.tensor([[0, IGNORE, 1, IGNORE], [IGNORE, 0, IGNORE, IGNORE], [IGNORE] * 4])
+        expected = []
+        for row, length in enumerate(self.lengths[:2]):  # of the last nothing is known: it is left out
+            scores, known = self.scores(crf, logits[row], length), target[row, :length].tolist()
+            agreeing = [
+                score
+                for path, score in scores.items()
+                if all(tag in (IGNORE, own) for tag, own in zip(known, path, strict=True))
+            ]
+            total, agreed = (sum(map(math.exp, each)) for each in (scores.values(), agreeing))
+            expected.append(math.log(total) - math.log(agreed))
+        logits.requires_grad_()
+        loss = crf.loss(logits, target, torch.tensor(self.lengths))
+        assert_close(loss, torch.tensor(sum(expected) / 2), atol=1e-5, rtol=1e-5)
+        loss.backward()
+        assert logits.grad.isfinite().all() and logits.grad[0].ne(0).all() and not logits.grad[2].any()
+
     def test_best_path(self, crf, logits):
         best = []
         for row, length in enumerate(self.lengths):

@@ -76,6 +76,12 @@ class TestEveryFamily:
         assert refusal(model, **{lengths_of(name): torch.tensor([batch(model)[name].shape[1], 1.5, 1.0])})
 
 
+@pytest.mark.parametrize(("family", "name"), IDS)
+def test_ids_that_are_no_tensor(family, name):
+    for nothing in (None, [[1, 2]]):
+        assert type(nothing).__name__ in refusal(small(family), **{name: nothing})
+
+
 @pytest.mark.parametrize("family", TWO)
 def test_source_and_target_of_different_batches(family):
     model = small(family)

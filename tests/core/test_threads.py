@@ -229,4 +229,27 @@ def test_a_tape_is_a_mapping_that_helps():
         tape["blocks.0.attn.weight"]
     with pytest.raises(core.TapError, match="2 points are on the tape"):
         tape["?"]
+    with pytest.raises(core.TapError, match="no pattern asked for it"):
+        tape["blocks.0.attn.out"]
     assert not tape["blocks.0.attn.weights"].requires_grad
+
+
+@pytest.mark.parametrize("name", ["blocks.0.attn.weights", "blocks.0.attn.weigths"])
+def test_a_pattern_that_matched_nothing_is_named_and_nothing_is_suggested_that_is_not_there(name):
+    model = small("gpt")
+    with core.capture(model, "*.weigths", "logits") as tape:
+        model(**batch(model))
+    with pytest.raises(core.TapError, match=r"'\*\.weigths' matched nothing.*has blocks\.0\.attn\.weights"):
+        tape[name]
+    with pytest.raises(core.TapError, match="did you mean logits"):
+        tape["logit"]
+
+
+def test_what_keep_let_go_of_is_said_to_be_gone():
+    model = small("gpt")
+    with core.capture(model, keep=lambda name, tensor: None) as tape:
+        model(**batch(model))
+    for name in ("blocks.0.attn.weights", "blocks.0.attn.weight"):
+        with pytest.raises(core.TapError, match="`keep` kept nothing") as caught:
+            tape[name]
+        assert "did you mean" not in str(caught.value)

@@ -5,7 +5,7 @@ import torch
 
 import core
 from core import measures
-from core.moments import becomes, begins, curve_moments, find_moments, head_history
+from core.moments import Moment, becomes, begins, curve_moments, find_moments, head_history
 from core.recipes import make_recipe
 from core.training.loop import Step
 
@@ -77,6 +77,14 @@ def test_heads_become_what_the_replayed_model_shows(copying):
 )
 def test_a_head_is_called_by_its_place(place, role, en, zh):
     assert becomes(place, role) == core.options.Text(en, zh)
+
+
+def test_they_are_read_as_sentences(copying):
+    moment = Moment(182, becomes("blocks.1.attn.0", "induction"), "blocks.1.attn.0")
+    assert repr([moment]) == "[step 182: head 1.0 becomes an induction head]"
+    assert repr(copying) == "Run(transformer/copy, seed 0, 150 of 150 steps)"
+    assert repr(copying.snapshots).startswith("Snapshots(steps 0, 1, 2, ")
+    assert repr(copying.snapshots).endswith(", 150)")
 
 
 def test_agreement_is_the_weight_on_the_right_source_token(copying):

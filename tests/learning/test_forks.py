@@ -179,7 +179,10 @@ def test_what_cannot_be_is_said():
     assert "d_embed = 9: that does not fit the weights" in said and "is (32, 8), it would be (32, 9)" in said
     assert refusal(run, 5, d_hidden=9).option == "d_hidden"
     assert refusal(run, 5, n_layers=2, d_embed=9).option == "n_layers, d_embed"
-    assert "Did you mean lr?" in refusal(run, 5, lrr=1).text("en")
+    for name in ("lrr", "learning_rate"):
+        assert refusal(run, 5, **{name: 1}).text("en").endswith("Did you mean lr?")
+    told = refusal(run, 5, zzz=1).text("en")
+    assert "a fork has no such option" in told and "Did you mean" not in told
     assert refusal(run, 5, lr=1e9).option == "lr"
     with pytest.raises(core.ConfigError) as caught:
         Run(run.fork(5).recipe)

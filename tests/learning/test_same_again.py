@@ -130,6 +130,20 @@ def test_stopping_is_no_longer_asking():
     assert [step.index for step in stopped.steps] == list(range(1, 11))
 
 
+@pytest.mark.parametrize("name", ["lstm/parity", "rnn/parity/source"])
+def test_a_recipes_name_is_as_good_as_the_recipe(name):
+    named = recipe(*name.split("/"))
+    assert Run(name, 3).key == Run(recipe(name), 3).key == Run(named, 3).key
+    assert recipe("rnn/parity", variant="source") == recipe("rnn/parity/source") != recipe("rnn/parity")
+
+
+@pytest.mark.parametrize("what", [None, 3, {"family": "gpt"}, "parity", "lstm/parity/default/more"])
+def test_what_is_no_recipe_is_refused(what):
+    with pytest.raises(core.ConfigError, match="recipe = ") as caught:
+        Run(what)
+    assert caught.value.text("zh") != caught.value.text("en")
+
+
 def test_another_seed_is_another_run():
     one, other = (Run(small_run("gru", {}).recipe, seed) for seed in (0, 1))
     assert one.key != other.key

@@ -148,7 +148,10 @@ def test_what_cannot_be_is_said():
     assert refusal(run, "entities", head="qa").option == "head"
     assert refusal(run, "nothing").option == "task"
     assert refusal(run, "entities", 99).option == "step"
+    assert refusal(run, None).option == "task"
     assert "Did you mean lr?" in refusal(run, "entities", lrr=1).text("en")
+    told = refusal(run, "entities", foo=1)
+    assert "a transfer has no such option" in told.text("en") and "迁移没有这个选项" in told.text("zh")
     assert "does not fit the weights" in refusal(run, "entities", d_model=32).text("en")
     model = {**TINY, "max_len": 12}
     short = Run(make_recipe("gpt", "copy", model=model, knobs={"max_len": 4}, training={"steps": 1, "batch_size": 4}))

@@ -50,6 +50,17 @@ def test_three_steps(name, family, head):
     assert 0 <= right <= asked
 
 
+def test_a_tasks_name_is_as_good_as_the_task():
+    by_name, given = (
+        list(train(small(task("parity"), "gru"), which, steps=2)) for which in ("parity", task("parity"))
+    )
+    assert by_name == given
+    with pytest.raises(core.ConfigError, match="Did you mean parity"):
+        train(small(task("parity"), "gru"), "paritty")
+    with pytest.raises(core.ConfigError, match=r"task = None.*not a task"):
+        train(small(task("parity"), "gru"), None)
+
+
 @pytest.mark.parametrize("samples", [None, 16])
 def test_one_example_at_a_time(samples):
     for name in tasks():

@@ -175,7 +175,10 @@ def test_filters_give_the_processors_logits(seed):
         ],
         *[(filters.keep_top_k(logits, k), theirs_of.TopKLogitsWarper(k)) for k in (1, 5, 50, 80)],
         *[(filters.keep_top_p(logits, p), theirs_of.TopPLogitsWarper(p)) for p in (0.05, 0.5, 0.9, 0.999)],
-        (filters.narrow(logits, core.decoding.Decoding(temperature=0.7)), theirs_of.TemperatureLogitsWarper(0.7)),
+        (
+            filters.narrow(logits, core.decoding.Decoding(strategy="sample", temperature=0.7)),
+            theirs_of.TemperatureLogitsWarper(0.7),
+        ),
     ]
     for ours, processor in pairs:
         torch.testing.assert_close(ours, processor(ids, logits.clone()), atol=1e-5, rtol=0)
