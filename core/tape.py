@@ -10,6 +10,7 @@ A layer with a fast path asks `wanted(self, "scores", "weights")` first and writ
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -243,18 +244,17 @@ def as_bytes(name: str, weights: Tensor) -> Tensor:
 def edit(model: nn.Module, edits: Mapping[str, Edit]) -> Iterator[None]:
     """Run the block with points replaced: `{pattern: function of the tensor}`; see `core.edits`.
 
-    A pattern that named no point is an error, and so is a block in which the model did not run: a knock-out must not
-    silently do nothing.
+    A knock-out must not silently do nothing: a pattern that names no point is an error, and a block in which the model
+    did not run gives a warning.
     """
     editing = Editing(model, edits)
     with _watching(*_observers.get(), editing):
         yield
     missed = editing.unmatched()
     if missed and not editing.fired:
-        raise TapError(
-            "Nothing was edited: the model did not run inside this edit, in this thread. A copy is another."
-        )
-    if missed:
+        told = "Nothing was edited: the model did not run inside this edit, in this thread. A copy is another."
+        warnings.warn(told, stacklevel=3)
+    elif missed:
         raise TapError(f"No point is named {', '.join(map(repr, missed))}: nothing was edited there.")
 
 
