@@ -95,7 +95,9 @@ class _At:
         return getattr(self.edit, "point", None)
 
     def __call__(self, tensor: Tensor) -> Tensor:
-        chosen = _chosen(self.steps, tensor.shape[-2], "step", tensor.device)  # time is the last but one, always
+        if tensor.dim() < 3:
+            raise TapError("This point has no time steps: it is one vector for the whole sequence.")
+        chosen = _chosen(self.steps, tensor.shape[-2], "step", tensor.device)  # time is the last but one
         return torch.where(chosen[:, None], self.edit(tensor), tensor)
 
     def at_step(self, tensor: Tensor, time: int, length: int) -> Tensor:

@@ -6,7 +6,6 @@ import difflib
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -54,10 +53,11 @@ def no_such(option: str, value: Any, why: Text, known: Iterable[str], name: str 
 
 
 def _nearest(name: str, known: list[str]) -> str | None:
-    """The one spelt almost so, or of which one is the other's initials, as lr is those of learning_rate."""
+    """The one spelt almost so, or with the same last word, or of which one is the other's initials (learning_rate, lr)."""
     name = name.lower()
     shortened = [other for other in known if name == _initials(other) or other == _initials(name)]
-    return next(iter(shortened or difflib.get_close_matches(name, known, n=1)), None)
+    longer = [other for other in known if other.split("_")[-1] == name and other != name]
+    return next(iter(shortened or longer or difflib.get_close_matches(name, known, n=1)), None)
 
 
 def _initials(name: str) -> str | None:
@@ -121,8 +121,7 @@ class Options:
             if known.kind is str and isinstance(value, str) and value not in known.choices:
                 others = [other.name for other in self.options() if value in other.choices]
                 if others:
-                    alike = max(others, key=partial(_likeness, known.name))
-                    raise ConfigError(known.name, value, *_belongs_elsewhere(value, alike))
+                    raise _belongs_elsewhere(known, value, others)
             known.check(value)
             same = float(value) if known.kind is float and value is not None else value  # 1 and 1.0 are one run
             object.__setattr__(self, known.name, same)
@@ -168,12 +167,12 @@ def plain(value: Any) -> Any:
     return float(value) if isinstance(value, Real) else value
 
 
-def _likeness(name: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, name, other).ratio()
-
-
-def _belongs_elsewhere(value: str, name: str) -> tuple[Text, Text]:
-    return (
-        Text(f"that is a value of {name}.", f"这是 {name} 的取值。"),
-        Text(f"Use {name} = {value!r}.", f"请用 {name} = {value!r}。"),
-    )
+def _belongs_elsewhere(option: Option, value: str, others: list[str]) -> ConfigError:
+    """A value of others: of which one is meant only if it is about the same thing, as norm_placement is about norm."""
+    listed = ", ".join(others)
+    why = Text(f"that is a value of {listed}.", f"这是 {listed} 的取值。")
+    for other in others:
+        if other.startswith(f"{option.name}_"):
+            remedy = Text(f"Use {other} = {value!r}.", f"请用 {other} = {value!r}。")
+            return ConfigError(option.name, value, why, remedy)
+    return no_such(option.name, value, why, option.choices)

@@ -193,10 +193,15 @@ class Editing(Observer):
                 raise TapError(f"The edit of {name!r} does not fit shape {tuple(value.shape)}: {error}") from error
             if not isinstance(revised, Tensor):
                 raise TapError(f"The edit of {name!r} returned {type(revised).__name__}, not a tensor.")
-            if revised.shape != value.shape:
-                raise TapError(
-                    f"The edit of {name!r} returned shape {tuple(revised.shape)}; it must keep {tuple(value.shape)}."
-                )
+            for what in ("shape", "dtype", "device"):
+                old, new = getattr(value, what), getattr(revised, what)
+                if old != new:
+                    told = (
+                        f"{tuple(new)}; it must keep {tuple(old)}"
+                        if what == "shape"
+                        else f"{new}; it must keep {old}"
+                    )
+                    raise TapError(f"The edit of {name!r} returned {what} {told}.")
             value = revised
         return value
 

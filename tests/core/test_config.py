@@ -117,6 +117,16 @@ def test_a_placement_given_as_a_norm_points_to_norm_placement(placement):
     assert "norm_placement" in error.remedy.en and "norm_placement" in error.remedy.zh
 
 
+@pytest.mark.parametrize(
+    ("family", "options"),
+    [("gpt", {"activation": "none"}), ("bert", {"activation": "tanh"}), ("bert", {"head_activation": "swiglu"})],
+)
+def test_a_value_of_an_unrelated_option_lists_the_choices(family, options):
+    """Following it, nobody takes the positions away who only wanted no activation."""
+    error = refusal(family, **options)
+    assert "is a value of" in error.why.en and error.remedy.en.startswith("Choose one of: relu, gelu")
+
+
 def test_options_of_other_families_are_unknown():
     assert refusal("gpt", forget_bias=1.0).option == "forget_bias"
     assert refusal("rnn", n_heads=2).option == "n_heads"

@@ -278,7 +278,7 @@ def test_edits_that_cannot_be_made(make, sentence):
         make()
 
 
-@pytest.mark.parametrize("edits", ["x", None, [zero_heads(0)], {"logits": 0}, {0: scale(0.0)}], ids=str)
+@pytest.mark.parametrize("edits", ["x", None, [zero_heads(0)], {"logits": 0}, {0: scale(0.0)}])
 def test_what_is_no_edit(edits):
     model = small("gpt")
     with pytest.raises(core.TapError) as caught, core.edit(model, edits):
@@ -286,7 +286,7 @@ def test_what_is_no_edit(edits):
     assert str(caught.value).endswith(".")
 
 
-@pytest.mark.parametrize("model", [None, "gpt", core.build], ids=str)
+@pytest.mark.parametrize("model", [None, "gpt", core.build])
 def test_what_is_no_model_cannot_be_watched(model):
     with pytest.raises(core.TapError, match="Only a model can be watched"), core.capture(model):
         pass
@@ -312,3 +312,17 @@ def test_numbers_may_come_in_any_form():
 def test_one_wrong_name_does_not_hide_an_error_of_the_block():
     with pytest.raises(ZeroDivisionError), core.edit(small("gpt"), {"no.such.point": scale(0.0)}):
         raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("edits", "sentence"),
+    [
+        ({"pooled": at(0, scale(0.0))}, "has no time steps"),
+        ({"*.context": lambda tensor: tensor.double()}, "returned dtype torch.float64; it must keep torch.float32"),
+        ({"*.context": lambda tensor: tensor.to("meta")}, "returned device meta; it must keep cpu"),
+    ],
+)
+def test_edits_that_do_not_fit_their_point(edits, sentence):
+    model = small("bert", head="classifier")
+    with pytest.raises(core.TapError, match=sentence), core.edit(model, edits):
+        model(**batch(model))
