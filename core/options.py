@@ -53,7 +53,7 @@ def no_such(option: str, value: Any, why: Text, known: Iterable[str], name: str 
 
 
 def _nearest(name: str, known: list[str]) -> str | None:
-    """The one spelt almost so, or with the same last word, or of which one is the other's initials (learning_rate, lr)."""
+    """The one spelt almost so, or with the same last word, or with the same initials (lr, learning_rate)."""
     name = name.lower()
     shortened = [other for other in known if name == _initials(other) or other == _initials(name)]
     longer = [other for other in known if other.split("_")[-1] == name and other != name]

@@ -29,7 +29,8 @@ FORMAT = 2  # raised whenever the same recipe and seed would no longer give the 
 def key_of(recipe: Recipe, seed: int) -> str:
     """The name a run is stored under: the same everywhere for the same recipe and seed.
 
-    The recipe of a fork or a transfer names its parent and the step; a task made from a file counts by the digest of what was in it.
+    The recipe of a fork or a transfer names its parent and the step; a task made from a file counts by the digest of
+    what was in it.
     """
     recipe_facts, _ = without_text(recipe.to_dict())
     facts = json.dumps({"format": FORMAT, "seed": whole_seed(seed), **recipe_facts}, sort_keys=True)

@@ -226,7 +226,10 @@ def score(model: nn.Module, logits: Tensor, batch: Batch) -> tuple[float, int]:
 
 
 def train(model: nn.Module, task: Task | str, *, seed: int = 0, **options: Any) -> Iterator[Step]:
-    """Train a model on a task, or on that of a name, step by step; options as in `Training`. Stop by no longer asking for steps."""
+    """Train a model on a task (or the task of this name), step by step; options as in `Training`.
+
+    Stop by no longer asking for steps.
+    """
     return Trainer(model, as_task(task), Training.make(**options), seed).steps()
 
 
