@@ -1,4 +1,7 @@
-"""One frozen configuration per family: which options it has, their defaults, and which combinations cannot be."""
+"""One frozen configuration per family: which options it has, their defaults, and which combinations cannot be.
+
+A class that names its `family` is that family's; the others are what several families share.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +11,33 @@ from typing import ClassVar
 from core.catalogue import RNN_ACTIVATION, SEQ2SEQ_ATTENTION, option
 from core.options import ConfigError, Options, Text
 
-ENCODER_HEADS = ("mlm", "classifier", "tagger", "crf", "pointer", "qa", "none")
+TAUGHT_HEADS = ("classifier", "tagger", "crf", "pointer", "qa")  # that answer from labelled examples
+CONFIGS: dict[str, type[Config]] = {}  # by family, in the order of their invention
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Options):
     """What every family has."""
 
-    family: ClassVar[str]
+    family: ClassVar[str]  # the name `core.build` knows it by
     vocab_size: int = option("vocab_size", 100)
     n_layers: int = option("n_layers", 2)
     max_len: int = option("max_len", 4096)
     dropout: float = option("dropout", 0.0)
 
+    def __init_subclass__(cls) -> None:
+        if "family" in vars(cls):
+            CONFIGS[cls.family] = cls
+
     @classmethod
     def title(cls) -> str:
-        return cls.family
+        return getattr(cls, "family", cls.__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecurrentConfig(Config):
+    """What RNN, GRU and LSTM share; no family by itself."""
+
     d_embed: int = option("d_embed", 64)
     d_hidden: int = option("d_hidden", 128)
     n_layers: int = option("n_layers", 1)
@@ -84,9 +94,8 @@ class Seq2SeqConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig(Config):
-    """The options all transformer families share; by itself, the encoder–decoder."""
+    """What all transformer families share; no family by itself. The encoder–decoder's is `EncoderDecoderConfig`."""
 
-    family: ClassVar[str] = "transformer"
     embedding_scaled: ClassVar[bool] = True  # embeddings × √d_model
     attention_scaled: ClassVar[bool] = True  # scores / √d_head
     d_model: int = option("d_model", 128)
@@ -161,6 +170,9 @@ class TransformerConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderDecoderConfig(TransformerConfig):
+    """The Transformer as first published: one stack reads, the other writes. Families like it add to this."""
+
+    family: ClassVar[str] = "transformer"
     n_decoder_layers: int | None = option("n_decoder_layers", None)
     cross_position: bool = option("cross_position", True)
     downsample: int = option("downsample", 1)
@@ -179,7 +191,7 @@ class BertConfig(TransformerConfig):
     norm_eps: float = option("norm_eps", 1e-12)
     tie_embeddings: bool = option("tie_embeddings", True)
     n_segments: int = option("n_segments", 2)
-    head: str = option("head", "mlm", only=ENCODER_HEADS)
+    head: str = option("head", "mlm", only=("mlm", *TAUGHT_HEADS, "none"))
     n_labels: int = option("n_labels", 2)
     pooler: str = option("pooler", "tanh", later=True)
     next_sentence: bool | None = option("next_sentence", None, later=True)
@@ -221,7 +233,7 @@ class GptConfig(TransformerConfig):
     norm_placement: str = option("norm_placement", "pre")
     tie_embeddings: bool = option("tie_embeddings", True)
     causal: bool = option("causal", True)
-    head: str = option("head", "lm", only=("lm", "classifier", "tagger", "crf", "pointer", "qa", "none"))
+    head: str = option("head", "lm", only=("lm", *TAUGHT_HEADS, "none"))
     n_labels: int = option("n_labels", 2)
     classifier_bias: bool = option("classifier_bias", True, later=True)
 
@@ -243,11 +255,3 @@ class T5Config(EncoderDecoderConfig):
     @property
     def scales_output(self) -> bool:
         return self.tie_embeddings if self.scale_output is None else self.scale_output
-
-
-CONFIGS: dict[str, type[Config]] = {
-    config.family: config
-    for config in [
-        RnnConfig, GruConfig, LstmConfig, Seq2SeqConfig, EncoderDecoderConfig, BertConfig, RoformerConfig, GptConfig, T5Config,
-    ]
-}  # fmt: skip

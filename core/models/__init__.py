@@ -21,7 +21,7 @@ from core.models.transformer import Transformer
 from core.options import ConfigError, Text, no_such
 from core.presets import PRESETS
 
-FAMILIES: dict[str, type[nn.Module]] = {
+FAMILIES: dict[str, type[nn.Module]] = {  # each with the configuration in `core/config.py` that names it
     "rnn": Rnn,
     "gru": Gru,
     "lstm": Lstm,
@@ -46,6 +46,15 @@ def configure(name: str, /, **options: Any) -> Config:
         return configure(preset.family, **{**preset.options, **options})
     if name not in FAMILIES:
         raise no_such("name", name, Text("there is no such model.", "没有这个模型。"), [*FAMILIES, *PRESETS])
+    if name not in CONFIGS:
+        raise ConfigError(
+            "name",
+            name,
+            Text(
+                "no configuration in core/config.py names this family.", "core/config.py 中没有配置指明这一模型族。"
+            ),
+            Text(f"Give its class the line family = {name!r}.", f"请在其类中写上 family = {name!r}。"),
+        )
     return CONFIGS[name].make(**options)
 
 
@@ -55,6 +64,8 @@ def build(name: str | Config, /, *, device: str | torch.device | None = None, **
     On `device="meta"` nothing is allocated: a model of any size can be looked at.
     """
     if isinstance(name, Config):
+        if getattr(name, "family", None) not in FAMILIES:
+            raise _no_family(type(name))
         config = type(name).make(**{**name.to_dict(), **options}) if options else name
     else:
         config = configure(name, **options)
@@ -76,7 +87,16 @@ def _usable(device: str | torch.device) -> torch.device:
         ) from error
 
 
-def takes_two(model: nn.Module) -> bool:
+def _no_family(kind: type[Config]) -> ConfigError:
+    """A configuration that several families share, or one of a family without a class."""
+    why = Text(
+        "it is not that of a family in FAMILIES (core/models/__init__.py).",
+        "它不属于 FAMILIES（core/models/__init__.py）中的任何模型族。",
+    )
+    return no_such("config", kind.__name__, why, [CONFIGS[family].__name__ for family in FAMILIES])
+
+
+def takes_two(model: nn.Module | type[nn.Module]) -> bool:
     """Does it read a source and a target, or one sequence?"""
     return hasattr(model, "encode")
 

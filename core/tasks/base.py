@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from core.config import CONFIGS, TransformerConfig
 from core.layers.masks import InputError
-from core.models import takes_two
+from core.models import FAMILIES, takes_two
 from core.options import Options, Text
 from core.tasks import layouts
 from core.tasks.layouts import BOS, EOS, PAD, Batch, Examples
@@ -33,7 +33,7 @@ HEADS = {
     "spans": ("pointer",),
 }
 FORMS = {head: form for form, heads in HEADS.items() if form != "pairs" for head in heads}
-TWO_SEQUENCES = ("seq2seq", "transformer", "t5")
+TWO_SEQUENCES = tuple(family for family, kind in FAMILIES.items() if takes_two(kind))
 SPECIAL = ("·", "<s>", "</s>")  # what padding, start and end are called
 STRETCH = 4  # models get room for problems so many times as long as in training
 CHANCE_SAMPLE = 4096
@@ -52,7 +52,16 @@ class Worked(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Task(Options):
-    """Subclasses are frozen sets of knobs that say how to `draw` and what the `tokens` are."""
+    """Subclasses are frozen sets of knobs. Each must have:
+
+    name, help, forms  what it is called, what it asks, and in which forms (see `layouts`)
+    tokens             what each id is called
+    longest            how long problems are in training: models are given room for them
+    draw               random problems with their answers
+    label_names        for labels, tags and spans, what each is called
+
+    `solve` and `alignment` are there for tasks that know more: the answer to any problem, and the ideal attention.
+    """
 
     name: ClassVar[str]
     help: ClassVar[Text]
@@ -67,7 +76,7 @@ class Task(Options):
     @property
     def tokens(self) -> list[str]:
         """What each id is called; the ids below the first symbol are padding, start and end."""
-        raise NotImplementedError
+        raise self._lacks("tokens", "what each id is called")
 
     @property
     def vocab_size(self) -> int:
@@ -91,7 +100,7 @@ class Task(Options):
     @property
     def longest(self) -> int:
         """The longest problem in training, in the task's own measure: tokens unless it says otherwise."""
-        raise NotImplementedError
+        raise self._lacks("longest", "the length of the longest problem in training")
 
     def room(self, form: str) -> int:
         """Tokens in the longest row a model sees in training."""
@@ -99,7 +108,10 @@ class Task(Options):
 
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
         """n random problems with lengths from `low` to `high`; by default as in training."""
-        raise NotImplementedError
+        raise self._lacks("draw", "n random problems with their answers")
+
+    def _lacks(self, name: str, what: str) -> NotImplementedError:
+        return NotImplementedError(f"The task {self.name} ({type(self).__name__}) must define `{name}`: {what}.")
 
     def solve(self, source: list[int]) -> list[int] | int | None:
         """The right answer to any problem; None where there is none (or more than one)."""
@@ -159,7 +171,7 @@ class Task(Options):
         """
         if family in TWO_SEQUENCES:
             return ["lm"] if "pairs" in self.forms else []
-        known = next(option for option in CONFIGS[family].options() if option.name == "head").choices
+        known = next((option.choices for option in CONFIGS[family].options() if option.name == "head"), {})
         return [head for form in self.forms if form != "pairs" for head in HEADS[form] if head in known]
 
     def suits(self, family: str) -> str | None:
@@ -168,7 +180,7 @@ class Task(Options):
 
     @property
     def families(self) -> list[str]:
-        return [family for family in CONFIGS if self.suits(family)]
+        return [family for family in FAMILIES if self.suits(family)]
 
     def model_options(self, family: str, head: str | None = None) -> dict[str, Any]:
         """The options a model of this family needs for this task, with room for much longer problems."""
