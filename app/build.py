@@ -27,19 +27,24 @@ FAMILY_HELP = {
 
 
 def offered() -> dict[str, Any]:
-    """What can be chosen: the families with their options, the main ones first, and the published presets."""
+    """What can be chosen: the families with their options, the main ones first, and the presets."""
     families = []
     for name in core.models():
         options = {option.name: option for option in CONFIGS[name].options()}
         main = [option for option in MAIN if option in options]
         order = main + [option for option in options if option not in main]
         listed = controls(options[option] for option in order)
-        families.append({"name": name, "help": both(core.Text(*FAMILY_HELP[name])), "options": listed, "main": main})
+        families.append({"name": name, "help": both(_help_of(name)), "options": listed, "main": main})
     presets = [
         {"name": name, "family": preset.family, "help": both(preset.help), "options": preset.options}
         for name, preset in core.PRESETS.items()
     ]
     return {"families": families, "presets": presets}
+
+
+def _help_of(family: str) -> core.Text:
+    """A family nobody has described yet is called by its name."""
+    return core.Text(*FAMILY_HELP.get(family, (family, family)))
 
 
 def plan(config: Config, time: int, target_time: int) -> dict[str, Any]:
@@ -139,8 +144,8 @@ def notes(found: Anatomy) -> list[dict[str, str]]:
     inside = sum(part.count for part in parts if part.module == "FeedForward")
     if inside:
         said.append(core.Text(
-            f"The feed-forward layers hold **{inside:,}** of {total:,} parameters ({100 * inside / total:.0f} %). Estimates that"
-            f" add up embeddings and attention only arrive at {total - inside:,}.",
+            f"The feed-forward layers hold **{inside:,}** of {total:,} parameters ({100 * inside / total:.0f} %)."
+            f" Estimates that add up embeddings and attention only arrive at {total - inside:,}.",
             f"前馈层占 {total:,} 个参数中的 **{inside:,}** 个（{inside / total:.0%}）。只把嵌入与注意力相加的估算会得到 {total - inside:,}。",
         ))  # fmt: skip
     if _is_estimated(found.config):

@@ -15,7 +15,7 @@ from core.costs_layers import layers_compared
 LENGTHS = (8, 16, 32, 64, 128, 256, 512, 1_024)
 LARGEST, MOST_FLOPS, LONGEST = 3_000_000, 4_000_000_000, 512  # of what is measured: parameters, operations, tokens
 MOST_STEPS = 768  # of recurrent layers: 3 to 4 ms each, most of it spent on counting
-PARTS = ("projections", "attention", "feed-forward", "recurrence", "head")
+PARTS = ("projections", "attention", "feed-forward", "recurrence", "head", "all")
 
 
 def predicted(config: Config) -> dict[str, Any]:

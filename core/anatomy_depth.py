@@ -17,7 +17,6 @@ from core.config import Config
 
 LAYERS = 4  # that are run: the first, two to repeat, the last
 REPEATED = LAYERS - 2
-LAYER = re.compile(r"(?P<stack>(?:\w+\.)*(?:blocks|layers))\.(?P<index>\d+)\.")
 
 
 def shallow(config: Config) -> Config:
@@ -27,11 +26,11 @@ def shallow(config: Config) -> Config:
     return replace(config, **fewer)
 
 
-def deepened(seen: Trace, model: nn.Module) -> Trace:
+def deepened(seen: Trace, twin: nn.Module, model: nn.Module) -> Trace:
     """The trace of a shallow twin as that of the model, stack by stack."""
-    for path, module in model.named_modules():
-        if isinstance(module, nn.ModuleList) and len(module) > LAYERS:
-            seen = _deepened(seen, path, len(module))
+    for path, few in twin.named_modules():
+        if isinstance(few, nn.ModuleList | nn.Sequential) and (depth := len(model.get_submodule(path))) > len(few):
+            seen = _deepened(seen, path, depth)
     return seen
 
 
@@ -65,8 +64,9 @@ def _deepened(seen: Trace, stack: str, depth: int) -> Trace:
 
 
 def _index(name: str, stack: str) -> int | None:
-    found = LAYER.match(name)
-    return int(found["index"]) if found and found["stack"] == stack else None
+    """Of the layer of this stack that a node belongs to."""
+    found = re.match(rf"{re.escape(stack)}\.(\d+)\b", name)
+    return int(found[1]) if found else None
 
 
 def _renamed(name: str, stack: str, new: Callable[[int], int]) -> str:

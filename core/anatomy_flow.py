@@ -61,7 +61,7 @@ def example_inputs(model: nn.Module, batch: int, time: int, target_time: int) ->
 
 @torch.no_grad()
 def trace(model: nn.Module, batch: int, time: int, target_time: int) -> Trace:
-    """One pass tells all. Where time is gone through step by step, origins come from a short one, which has the same."""
+    """One pass tells all. Where time is gone through step by step, origins come from a short one: they are the same."""
     if not any(isinstance(module, RecurrentLayer) for module in model.modules()):
         flow = Flow(model)
         flow.run(batch, time, target_time)

@@ -37,7 +37,10 @@ class Weight:
 
 @dataclass
 class Part:
-    """A box (module), a station (tap) or an input. `rows` are its own parts: those side by side do not wait for each other."""
+    """A box (module), a station (tap) or an input.
+
+    `rows` are its own parts: those side by side do not wait for each other.
+    """
 
     path: str
     kind: str  # "module", "point" or "input"
@@ -103,7 +106,8 @@ def anatomy(
     config = model if isinstance(model, Config) else getattr(model, "config", None) or configure(model, **options)
     meta, few = hollow(config), shallow(config)
     time, target_time = min(time, config.max_len), min(target_time, config.max_len)
-    seen = deepened(trace(meta if few == config else hollow(few), batch, time, target_time), meta)
+    twin = meta if few == config else hollow(few)
+    seen = deepened(trace(twin, batch, time, target_time), twin, meta)
     return Anatomy(config, _Builder(meta, seen).root(), time, target_time if "tgt" in seen.shapes else None)
 
 

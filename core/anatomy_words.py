@@ -1,4 +1,7 @@
-"""What each kind of module and each tap is, told once: its formula, its meaning, and the names of its axes."""
+"""What each kind of module and each tap is, told once: its formula, its meaning, and the names of its axes.
+
+What has no words here is shown by its name and its shape.
+"""
 
 from __future__ import annotations
 
@@ -125,11 +128,10 @@ def described(module: nn.Module) -> Words | None:
     return next((MODULES[kind.__name__] for kind in type(module).__mro__ if kind.__name__ in MODULES), None)
 
 
-def point_words(module: nn.Module, point: str) -> Words:
+def point_words(module: nn.Module, point: str) -> Words | None:
     """The words for a tap of a module."""
-    kinds = [kind.__name__ for kind in type(module).__mro__]
-    found = next((POINTS[kind, point] for kind in kinds if (kind, point) in POINTS), None)
-    return found or POINTS["", point]
+    kinds = [*(kind.__name__ for kind in type(module).__mro__), ""]
+    return next((POINTS[kind, point] for kind in kinds if (kind, point) in POINTS), None)
 
 
 def axes_of(module: nn.Module, point: str) -> tuple[str, ...]:
@@ -140,4 +142,5 @@ def axes_of(module: nn.Module, point: str) -> tuple[str, ...]:
         return tuple(LOGITS.get(head, f"batch time {'token' if head in ('lm', 'mlm') else 'label'}").split())
     if point == "embed" and hasattr(module, "d_out"):  # a recurrent network
         return ("batch", "time", "d_embed")
-    return point_words(module, point).axes
+    words = point_words(module, point)
+    return words.axes if words else ()

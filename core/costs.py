@@ -1,8 +1,8 @@
 """What a model costs as its input grows: operations, activations, and the state it carries while it writes.
 
 Predictions are formulas in the number of tokens n; `count_flops` and `measure` are what they are held against. One
-multiplication with its addition counts as two operations; only products of matrices count, as is usual. Encoder–decoders
-read n tokens and write n.
+multiplication with its addition counts as two operations; only products of matrices count, as is usual.
+Encoder–decoders read n tokens and write n. For a family without a formula the operations are counted.
 """
 
 from __future__ import annotations
@@ -29,10 +29,7 @@ GATES = {"rnn": 1, "gru": 3, "lstm": 4}  # products per step and direction
 STATES = {"rnn": 1, "gru": 1, "lstm": 2}
 BYTES = 4  # of a float32
 POINTER_HEAD = 64  # d_head of GlobalPointer
-ROUNDS, PATIENCE = (
-    7,
-    0.6,
-)  # a time is that of the quickest of so many passes, or of those that fit into so many seconds
+ROUNDS, PATIENCE = 7, 0.6  # a time is the quickest of so many passes, or of those that fit into so many seconds
 
 
 @lru_cache(maxsize=256)
@@ -42,12 +39,19 @@ def parameter_count(config: Config) -> int:
 
 
 def flops(config: Config, n: int) -> dict[str, int]:
-    """Operations of one pass over n tokens, by what they are for."""
-    if isinstance(config, RecurrentConfig):
+    """Operations of one pass over n tokens, by what they are for where that is known."""
+    if isinstance(config, RecurrentConfig) and config.family in GATES:
         return _recurrent_flops(config, n)
     if isinstance(config, Seq2SeqConfig):
         return _seq2seq_flops(config, n)
-    return _transformer_flops(config, n)
+    if isinstance(config, TransformerConfig):
+        return _transformer_flops(config, n)
+    return {"all": _hollow_flops(config, n)}
+
+
+@lru_cache(maxsize=256)
+def _hollow_flops(config: Config, n: int) -> int:
+    return count_flops(hollow(config), n)
 
 
 def _transformer_flops(config: TransformerConfig, n: int) -> dict[str, int]:
@@ -137,7 +141,7 @@ def _head_flops(config: Config, width: int, n: int) -> int:
 
 @lru_cache(maxsize=64)
 def activation_formula(config: Config) -> tuple[int, int, int]:
-    """(a, b, c): all stations of one pass together take a + b·n + c·n² bytes; read off their shapes at three lengths."""
+    """(a, b, c): all stations of one pass take a + b·n + c·n² bytes together; read off their shapes at three lengths."""
     step = getattr(config, "downsample", 1)
     x = [step * i for i in (1, 2, 3) if step * i <= config.max_len]
     sizes = [_station_bytes(config, n) for n in x]
@@ -168,12 +172,17 @@ def activation_bytes(config: Config, n: int) -> int:
 
 
 def state_bytes(config: Config, n: int) -> int | None:
-    """What must be kept to write the next token after n: a recurrent state, or keys and values. None: it writes nothing."""
-    if isinstance(config, RecurrentConfig):
+    """What must be kept to write the next token after n: a recurrent state, or keys and values.
+
+    None: it writes nothing, or is of a family that nobody told about here.
+    """
+    if isinstance(config, RecurrentConfig) and config.family in STATES:
         return None if config.bidirectional else BYTES * STATES[config.family] * config.n_layers * config.d_hidden
     if isinstance(config, Seq2SeqConfig):
         memory = n * config.d_hidden if config.attention != "none" else 0
         return BYTES * (STATES[config.cell] * config.n_layers * config.d_hidden + memory)
+    if not isinstance(config, TransformerConfig):
+        return None
     kept = min(n, config.window + 1) if config.attention == "local" else n
     width = 2 * config.kv_heads * config.head_width
     if isinstance(config, EncoderDecoderConfig):
@@ -201,7 +210,7 @@ def measure(model: nn.Module, n: int) -> Measured:
 
 @torch.no_grad()
 def count_flops(model: nn.Module, n: int) -> int:
-    """By torch's own counter, which knows products of matrices: attention without its fused kernel, cells step by step."""
+    """By torch's counter, which knows products of matrices: attention without its fused kernel, cells step by step."""
     inputs = [ids.to(next(model.parameters()).device) for ids in _example(model, n)]
     with sdpa_kernel(SDPBackend.MATH), capture(model, "*layers.*"), FlopCounterMode(display=False) as counter:
         model(*inputs)
