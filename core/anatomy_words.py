@@ -57,7 +57,7 @@ MODULES: dict[str, Words] = {
     "Encoder": _words("h_t = cell(x_t, h_{t−1})", "Reads the source; its last states begin the decoder.", "读入源序列；末状态成为解码器的初始状态。"),
     "Decoder": _words("s_t = cell(y_{t−1}, s_{t−1})", "Writes from one vector alone: the bottleneck.", "只凭一个向量来写：瓶颈所在。"),
     "LuongDecoder": _words("tanh(W_c [context; s_t])", "The new state looks back at the source before it speaks.", "新状态先回看源序列，再输出。"),
-    "BahdanauDecoder": _words("s_t = cell([y_{t−1}; context_t], s_{t−1})", "The previous state looks back at the source, and what it finds enters the next step.", "前一状态回看源序列，所得进入下一步。"),
+    "BahdanauDecoder": _words("s_t = cell([y_{t−1}; context_t], s_{t−1})", "The previous state looks back at the source, and what it finds enters the next step and its output.", "前一状态回看源序列，所得进入下一步及其输出。"),
     "Alignment": _words("score = query · key", "Which source steps matter now?", "此刻源序列的哪些步重要？"),
     "GeneralAlignment": _words("score = query · W key", "Which source steps matter now?", "此刻源序列的哪些步重要？"),
     "AdditiveAlignment": _words("score = v · tanh(W_q query + W_k key)", "Which source steps matter now?", "此刻源序列的哪些步重要？"),

@@ -119,7 +119,7 @@ _OPTIONS = [
         "local": ("those within the window: cost grows linearly", "窗口之内的：开销线性增长"),
     }),
     choice("engine", "How the recurrence is computed; the numbers are the same.", "循环的计算方式；数值相同。", {
-        "fused": ("torch's kernels, one call per layer", "torch 内核，每层一次调用"),
+        "fused": ("whole sequences at once, by torch's kernels or our own", "整段序列一次算完，用 torch 或自有的内核"),
         "stepwise": ("our own equations, one step at a time", "我们自己的方程，逐步计算"),
     }),
     choice("cell", "The recurrent cell.", "循环单元。", {
@@ -142,7 +142,7 @@ CATALOGUE: dict[str, Option] = {option.name: option for option in _OPTIONS}
 
 SEQ2SEQ_ATTENTION = choice("attention", "How the decoder looks back at the source.", "解码器如何回看源序列。", {
     "none": ("not at all: one vector must hold everything", "不回看：一个向量要装下一切"),
-    "bahdanau": ("v · tanh(W_h keys + W_s query), before the step", "v · tanh(W_h keys + W_s query)，在更新之前"),
+    "bahdanau": ("v · tanh(W_q query + W_k key), before the step", "v · tanh(W_q query + W_k key)，在更新之前"),
     "luong-dot": ("query · key, after the step", "query · key，在更新之后"),
     "luong-general": ("query · W · key, after the step", "query · W · key，在更新之后"),
     "luong-concat": ("v · tanh(W [query; key]), after the step", "v · tanh(W [query; key])，在更新之后"),

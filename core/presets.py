@@ -1,4 +1,4 @@
-"""Published sizes, by name. Built on `device="meta"` they cost no memory."""
+"""Sizes by name: two for the classroom, the others as published. Built on `device="meta"` they cost no memory."""
 
 from __future__ import annotations
 

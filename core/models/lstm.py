@@ -10,6 +10,11 @@ from core.models.recurrent import RecurrentModel
 
 
 class Lstm(RecurrentModel):
+    """Hochreiter & Schmidhuber 1997: c' = f ⊙ c + i ⊙ g, a cell that gates protect, so that it can remember for long.
+
+    `forget_bias` is added to the forget gate's initial bias.
+    """
+
     def __init__(self, config: LstmConfig):
         super().__init__(config)
         for layer in self.modules():
@@ -18,6 +23,6 @@ class Lstm(RecurrentModel):
 
 
 def shift_forget_bias(layer: nn.LSTM, by: float) -> None:
-    """torch keeps the gates in the order input, forget, candidate, output."""
+    """A forget gate that begins open (by > 0) lets early gradients reach far back (Jozefowicz et al. 2015)."""
     unit = layer.hidden_size
-    layer.bias_ih_l0.data[unit : 2 * unit] += by
+    layer.bias_ih_l0.data[unit : 2 * unit] += by  # torch's order: input, forget, candidate, output

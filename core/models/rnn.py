@@ -7,5 +7,7 @@ from core.models.recurrent import RecurrentModel
 
 
 class Rnn(RecurrentModel):
+    """Elman 1990: h' = tanh(W_x x + W_h h + b), the least that has a memory, and where its gradients vanish."""
+
     def __init__(self, config: RnnConfig):
         super().__init__(config, nonlinearity=config.activation)

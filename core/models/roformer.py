@@ -1,4 +1,4 @@
-"""RoFormer: BERT whose queries and keys turn with their position (Su et al. 2021)."""
+"""RoFormer: BERT with rotary positions."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from core.models.bert import Bert
 
 
 class Roformer(Bert):
-    pass
+    """Su et al. 2021. Queries and keys turn with their position; all of it is in the default of `position`."""

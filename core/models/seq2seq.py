@@ -1,7 +1,7 @@
 """Recurrent encoder–decoder, with or without attention.
 
 *none*: the decoder gets the encoder's last states and nothing else (Sutskever et al. 2014): the bottleneck.
-*bahdanau*: the previous state looks back at the source, and what it finds enters the next step.
+*bahdanau*: the previous state looks back at the source, and what it finds enters the next step and its output.
 *luong-…*: the new state looks back, and what it finds enters the output only.
 """
 
@@ -85,12 +85,16 @@ class Decoder(Recurrent):
         return self.run(x, lengths, encoded.states)
 
 
-class LuongDecoder(Decoder):
-    """tanh(W_c [context; h]): the recurrence runs as if alone, then every state looks back."""
+class AttentiveDecoder(Decoder):
+    """What is said comes from the state and what it found in the source: tanh(W_c [context; h])."""
 
     def __init__(self, config: Seq2SeqConfig):
         super().__init__(config)
         self.mix = Linear(2 * config.d_hidden, config.d_hidden, bias=False)
+
+
+class LuongDecoder(AttentiveDecoder):
+    """The recurrence runs as if alone, then every state looks back (Luong et al. 2015)."""
 
     def unroll(self, x: Tensor, encoded: Encoded, lengths: Tensor | None) -> Unrolled:
         hidden, states = super().unroll(x, encoded, lengths)
@@ -99,14 +103,10 @@ class LuongDecoder(Decoder):
         return torch.tanh(self.mix(torch.cat([context, hidden], dim=-1))), states
 
 
-class BahdanauDecoder(Decoder):
-    """[token; context] → cell → tanh(W_c [context; h]): each step must wait for the one before."""
+class BahdanauDecoder(AttentiveDecoder):
+    """[token; context] → cell: each step looks back first, and waits for the one before (Bahdanau et al. 2015)."""
 
     d_extra = 1
-
-    def __init__(self, config: Seq2SeqConfig):
-        super().__init__(config)
-        self.mix = Linear(2 * config.d_hidden, config.d_hidden, bias=False)
 
     def unroll(self, x: Tensor, encoded: Encoded, lengths: Tensor | None) -> Unrolled:
         time = x.shape[1]
@@ -137,6 +137,11 @@ class BahdanauDecoder(Decoder):
 
 
 class Seq2Seq(nn.Module):
+    """p(target | source): one recurrent network reads, another writes (Sutskever et al. 2014; Bahdanau et al. 2015).
+
+    `tgt` is the decoder's input: the target behind a start token (teacher forcing).
+    """
+
     def __init__(self, config: Seq2SeqConfig):
         super().__init__()
         self.config = config

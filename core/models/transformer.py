@@ -77,6 +77,6 @@ def pool(memory: Memory, factor: int) -> Memory:
     spare = -time % factor
     groups = nn.functional.pad(memory.hidden * valid, (0, 0, 0, spare)).unflatten(1, (-1, factor))
     counts = nn.functional.pad(valid, (0, 0, 0, spare)).unflatten(1, (-1, factor)).sum(2)
-    hidden = groups.sum(2) / counts.clamp(min=1)  # (batch, time / factor, d_model)
+    hidden = groups.sum(2) / counts.clamp(min=1)  # (batch, ⌈time / factor⌉, d_model)
     pooled_lengths = None if memory.lengths is None else -(-lengths // factor)
     return Memory(hidden, pooled_lengths, memory.positions[::factor])
