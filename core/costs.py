@@ -141,7 +141,7 @@ def _head_flops(config: Config, width: int, n: int) -> int:
 
 @lru_cache(maxsize=64)
 def activation_formula(config: Config) -> tuple[int, int, int]:
-    """(a, b, c): all stations of one pass take a + b·n + c·n² bytes together; read off their shapes at three lengths."""
+    """(a, b, c): all stations of one pass take a + b·n + c·n² bytes; read off their shapes at three lengths."""
     step = getattr(config, "downsample", 1)
     x = [step * i for i in (1, 2, 3) if step * i <= config.max_len]
     sizes = [_station_bytes(config, n) for n in x]

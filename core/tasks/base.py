@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from core.config import CONFIGS, TransformerConfig
+from core.config import CONFIGS, RecurrentConfig, Seq2SeqConfig
 from core.layers.masks import InputError
 from core.models import FAMILIES, takes_two
 from core.options import Options, Text
@@ -195,8 +195,8 @@ class Task(Options):
         return options
 
     def _max_len(self, family: str, form: str) -> int:
-        """A recurrent network has no longest input; a transformer gets a table of positions long enough."""
-        if not issubclass(CONFIGS[family], TransformerConfig):
+        """A recurrent network has no longest input; any other may have a table of positions, which is long enough."""
+        if issubclass(CONFIGS[family], RecurrentConfig | Seq2SeqConfig):
             return CONFIGS[family]().max_len
         return max(128, STRETCH * self.room(form))
 

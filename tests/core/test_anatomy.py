@@ -36,7 +36,8 @@ def check_against_the_model(found: Anatomy) -> None:
     assert len({part.node for part in parts}) == len(parts)
     points = {part.path: part for part in parts if part.kind == "point"}
     assert {path: part.shape for path, part in points.items()} == {name: tuple(tape[name].shape) for name in tape}
-    assert all(len(part.axes) == len(part.shape) for part in points.values())
+    for path, part in points.items():
+        assert len(part.axes) == len(part.shape), f"core/anatomy_words.py does not name the axes of {path}"
     assert found.root.count == sum(weight.numel() for weight in model.parameters())
     modules = dict(model.named_modules())
     for part in parts:
@@ -66,20 +67,26 @@ def test_every_option_is_drawn_as_it_is(family, options):
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("layers", [4, pytest.param(5, marks=pytest.mark.slow), 9])
 def test_deep_stacks_are_those_of_a_full_pass(family, layers):
-    options = {"n_layers": layers, **({"n_decoder_layers": layers + 2} if family in ("transformer", "t5") else {})}
+    deeper = any(option.name == "n_decoder_layers" for option in CONFIGS[family].options())
+    options = {"n_layers": layers, **({"n_decoder_layers": layers + 2} if deeper else {})}
     found = core.anatomy(small_config(family, **options), time=TIME, target_time=TARGET)
     check_against_the_model(found)
-    prefix = "decoder." if takes_two(core.build(found.config, device="meta")) else ""
-    stack = f"{prefix}{'blocks' if hasattr(found.config, 'n_heads') else 'layers'}"
-    depth = layers + 2 if "n_decoder_layers" in options else layers
-    tail = "resid_in" if stack.endswith("blocks") else "fwd.hidden"
-    came_from = "resid_out" if stack.endswith("blocks") else "fwd.hidden"
-    for layer in range(1, depth):
-        inner = found[f"{stack}.{layer}.{tail}"]
-        users = inner.sources if stack.endswith("blocks") else [
-            source for part in found.root.walk() if part.path.startswith(f"{stack}.{layer}.") for source in part.sources
-        ]  # fmt: skip
-        assert any(source.node == f"{stack}.{layer - 1}.{came_from}" for source in users)
+    model = core.build(found.config, device="meta")
+    stacks = {path: len(one) for path, one in model.named_modules() if isinstance(one, torch.nn.ModuleList)}
+    for stack, depth in stacks.items():
+        first = between(found, f"{stack}.0", f"{stack}.1")
+        assert first and all(between(found, f"{stack}.{i}", f"{stack}.{i + 1}") == first for i in range(1, depth - 1))
+        assert not any(between(found, f"{stack}.{i}", f"{stack}.{i + 2}") for i in range(depth - 2))
+
+
+def between(found: Anatomy, before: str, after: str) -> set[tuple[str, str]]:
+    """What in one layer flows into what in another."""
+    return {
+        (source.node.removeprefix(before), part.node.removeprefix(after))
+        for part in found.root.walk()
+        for source in part.sources
+        if source.node.startswith(f"{before}.") and part.node.startswith(f"{after}.")
+    }
 
 
 def sources(found: Anatomy, path: str) -> set[str]:
@@ -146,7 +153,8 @@ def test_every_part_has_its_words():
         for head in heads:
             model = core.build(small_config(family, **({"head": head} if head else {})))
             for part in core.anatomy(model).root.walk():
-                assert part.words is not None or part.module == "Directions", part.path
+                named = part.words is not None or part.module == "Directions"
+                assert named, f"core/anatomy_words.py has no words for {part.module or part.path} of {family}"
                 if part.words:
                     assert part.words.meaning.en and part.words.meaning.zh
     assert described(torch.nn.Dropout()) is None

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import core
-from core.config import CONFIGS
+from core.config import CONFIGS, Config, RecurrentConfig, TransformerConfig
 from tests.core.examples import ATTENTIVE, FAMILIES, RECURRENT, label, small_config
 
 OPTIONS = [(family, option) for family in FAMILIES for option in CONFIGS[family].options()]
@@ -138,6 +138,22 @@ def test_unknown_models(name):
     error = refusal(name)
     check_sentences(error, "name", name)
     assert all(family in error.remedy.en for family in FAMILIES) and "bert-base" in error.remedy.zh
+
+
+@pytest.mark.parametrize("shared", [Config, RecurrentConfig, TransformerConfig])
+def test_what_families_share_is_none_of_them(shared):
+    with pytest.raises(core.ConfigError) as caught:
+        core.build(shared())
+    check_sentences(caught.value, "config", shared.__name__)
+    assert "EncoderDecoderConfig" in caught.value.remedy.en
+    assert shared not in CONFIGS.values() and list(CONFIGS) == core.models()
+
+
+def test_a_class_without_a_configuration_is_told_so(monkeypatch):
+    monkeypatch.delitem(CONFIGS, "gpt")
+    error = refusal("gpt")
+    check_sentences(error, "name", "gpt")
+    assert "family = 'gpt'" in error.remedy.en
 
 
 # Every combination that config.py refuses: the family, options that trigger it, and the option it blames.

@@ -6,10 +6,12 @@ import pytest
 import torch
 
 import core
+from core.models import FAMILIES as KINDS
+from core.models import takes_two
 from tests.core.examples import FAMILIES, batch, small
 
-ONE = [family for family in FAMILIES if family not in ("seq2seq", "transformer", "t5")]
-TWO = ["seq2seq", "transformer", "t5"]
+TWO = [family for family, kind in KINDS.items() if takes_two(kind)]
+ONE = [family for family in FAMILIES if family not in TWO]
 IDS = [(family, "ids") for family in ONE] + [(family, side) for family in TWO for side in ("src", "tgt")]
 
 

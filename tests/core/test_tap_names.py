@@ -218,6 +218,7 @@ def seen(model, **inputs) -> list[str]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_points_of_a_family(family):
+    assert family in POINTS, f"list here what can be seen inside {family}"
     assert seen(small(family, n_layers=1)) == listed(POINTS[family])
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import pytest
 import torch
 
 import core
 from core.config import CONFIGS
+from core.options import Text
 from core.tasks import Task, own, task, tasks
 from core.tasks.base import FORMS, TWO_SEQUENCES
 from core.training import train
@@ -166,3 +168,18 @@ def test_what_just_fits_is_taken():
 def test_a_model_without_numbers_or_not_of_ours_is_refused(model):
     with pytest.raises(core.InputError, match=r"meta|core\.build"):
         task("copy").form(model)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unfinished(Task):
+    name = "unfinished"
+    help = Text("Nothing yet.", "尚无内容。")
+    forms = ("label",)
+
+
+@pytest.mark.parametrize("missing", ["tokens", "longest", "draw"])
+def test_a_task_says_what_it_lacks(missing):
+    rest = {"tokens": ["·", "<s>", "a"], "longest": 4, "draw": None}
+    which = type("Rest", (Unfinished,), {name: part for name, part in rest.items() if name != missing})()
+    with pytest.raises(NotImplementedError, match=rf"task unfinished \(Rest\) must define `{missing}`: \w+"):
+        which.draw(1, torch.Generator()) if missing == "draw" else which.model_options("gpt")
