@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.catalogue import RNN_ACTIVATION, SEQ2SEQ_ATTENTION, option
+from core.catalogue import CATALOGUE, RNN_ACTIVATION, SEQ2SEQ_ATTENTION, option
 from core.options import ConfigError, Options, Text
 
 TAUGHT_HEADS = ("classifier", "tagger", "crf", "pointer", "qa")  # that answer from labelled examples
@@ -132,12 +132,16 @@ class TransformerConfig(Config):
 
     def check(self) -> None:
         if self.d_head is None and self.d_model % self.n_heads:
-            fitting = [h for h in range(1, min(self.d_model, 128) + 1) if self.d_model % h == 0]
-            nearest = min(fitting, key=lambda h: abs(h - self.n_heads))
+            fitting = [heads for heads in range(1, min(self.d_model, 128) + 1) if self._fits(heads)]
+            nearest = min(fitting, key=lambda heads: abs(heads - self.n_heads), default=None)
+            use_en, use_zh = (
+                f"Use n_heads = {nearest}, or set d_head.",
+                f"请用 n_heads = {nearest}，或设置 d_head。",
+            )
             raise ConfigError(
                 "n_heads", self.n_heads,
                 Text(f"d_model = {self.d_model} cannot be split into {self.n_heads} equal heads.", f"d_model = {self.d_model} 不能等分为 {self.n_heads} 个头。"),
-                Text(f"Use n_heads = {nearest}, or set d_head.", f"请用 n_heads = {nearest}，或设置 d_head。"),
+                Text(use_en, use_zh) if nearest else Text("Set d_head.", "请设置 d_head。"),
             )  # fmt: skip
         if self.n_heads % self.kv_heads:
             fitting = ", ".join(str(h) for h in range(1, self.n_heads + 1) if self.n_heads % h == 0)
@@ -154,18 +158,32 @@ class TransformerConfig(Config):
                 Text(f"Use an even head width, for example d_head = {even}.", f"请用偶数头宽，例如 d_head = {even}。"),
             )  # fmt: skip
         if self.position == "sinusoidal" and self.d_model % 2:
-            even = self.d_model + (1 if self.d_head else self.n_heads)  # the heads still fit
+            more = 1 if self.d_head else self.n_heads  # the heads still fit
+            even = self.d_model + (more if self.d_model + more <= CATALOGUE["d_model"].high else -more)
             raise ConfigError(
                 "position", "sinusoidal",
                 Text(f"sines and cosines come in pairs, but d_model = {self.d_model} is odd.", f"正弦与余弦成对出现，而 d_model = {self.d_model} 是奇数。"),
                 Text(f"Use d_model = {even}.", f"请用 d_model = {even}。"),
             )  # fmt: skip
-        if self.position == "t5" and (self.n_buckets % 4 or self.max_distance <= self.n_buckets // 2):
+        whole, near = 4 * max(1, self.n_buckets // 4), self.n_buckets // 2
+        if self.position == "t5" and self.n_buckets % 4:
             raise ConfigError(
                 "n_buckets", self.n_buckets,
-                Text(f"T5 splits buckets by direction and by near and far (below max_distance = {self.max_distance}).", f"T5 按方向和远近（小于 max_distance = {self.max_distance}）划分桶。"),
-                Text("Use a multiple of 4 that is less than twice max_distance, for example 32 with 128.", "请用小于 max_distance 两倍的 4 的倍数，例如 32 配 128。"),
+                Text("T5 splits buckets by direction, and by near and far.", "T5 按方向、再按远近划分桶。"),
+                Text(f"Use a multiple of 4: n_buckets = {whole}.", f"请用 4 的倍数：n_buckets = {whole}。"),
             )  # fmt: skip
+        if self.position == "t5" and self.max_distance <= near:
+            raise ConfigError(
+                "max_distance", self.max_distance,
+                Text(f"of n_buckets = {self.n_buckets}, those for near offsets reach as far as {near}.", f"n_buckets = {self.n_buckets} 时，近处的桶已达到 {near}。"),
+                Text(f"Use max_distance = {near + 1} or more.", f"请用 max_distance = {near + 1} 或更大。"),
+            )  # fmt: skip
+
+    def _fits(self, n_heads: int) -> bool:
+        """Could it have so many heads, all else being as it is?"""
+        shared = self.n_kv_heads is None or n_heads % self.n_kv_heads == 0
+        paired = self.position != "rope" or self.d_model // n_heads % 2 == 0
+        return self.d_model % n_heads == 0 and shared and paired
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -166,10 +166,13 @@ def make_writer(model: nn.Module, ids: Tensor, lengths: Tensor | None, start: Te
 
 
 def can_cache(model: nn.Module) -> bool:
+    """A model of a kind nobody told about here reads everything again at each token."""
     if observed(model):  # a tape wants the whole text, and an edit may name any place in it
         return False
+    if isinstance(model, RecurrentModel | Seq2Seq):
+        return True
     stack = getattr(model, "decoder", model)
-    return not isinstance(stack, Stack) or (stack.causal and stack.config.attention == "full")
+    return isinstance(stack, Stack) and stack.causal and stack.config.attention == "full"
 
 
 def select_states(states: list[State], rows: Tensor) -> list[State]:

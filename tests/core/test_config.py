@@ -168,8 +168,12 @@ COMBINATIONS = [
     ("roformer", {"d_model": 4_100, "n_heads": 4}, "position"),
     *[("gpt", {"position": "sinusoidal", "d_model": 15, "n_heads": h}, "position") for h in (1, 3, 5, 15)],
     ("transformer", {"d_model": 7, "d_head": 2}, "position"),
-    *[("t5", {"n_buckets": count}, "n_buckets") for count in (2, 6, 30, 256, 4_096)],
-    *[("gpt", {"position": "t5", "max_distance": distance}, "n_buckets") for distance in (2, 16)],
+    ("transformer", {"d_model": 16_383, "n_heads": 3}, "position"),
+    ("roformer", {"d_model": 52, "n_heads": 7}, "n_heads"),
+    *[("gpt", {"d_model": width, "n_heads": 4, "n_kv_heads": 2}, "n_heads") for width in (10, 15)],
+    *[("t5", {"n_buckets": count}, "n_buckets") for count in (2, 6, 30)],
+    *[("t5", {"n_buckets": count}, "max_distance") for count in (256, 4_096)],
+    *[("gpt", {"position": "t5", "max_distance": distance}, "max_distance") for distance in (2, 16)],
     *[(family, {"pooler": "none", "head": "classifier"}, "pooler") for family in ("bert", "roformer")],
     *[(family, {"pooler": "none", "next_sentence": True}, "next_sentence") for family in ("bert", "roformer")],
 ]  # fmt: skip
@@ -185,7 +189,7 @@ def test_impossible_combinations(family, options, blamed):
     error = refusal(family, **options)
     check_sentences(error, blamed, getattr(CONFIGS[family], blamed) if blamed not in options else options[blamed])
     for language in ("en", "zh"):
-        assert re.search(r"\d|False|tagger", getattr(error.remedy, language))
+        assert re.search(r"\d|False|tagger|d_head", getattr(error.remedy, language))
 
 
 @EVERY_COMBINATION
@@ -195,12 +199,9 @@ def test_remedies_work(family, options, blamed, language):
     error = refusal(family, **options)
     remedy = getattr(error.remedy, language)
     changes = [{name: eval(value)} for name, value in re.findall(r"(\w+) ?= ?('\w+'|\w+)", remedy)]
-    if not changes and blamed == "n_buckets":
-        buckets, distance = map(int, re.findall(r"\d+", remedy)[-2:])
-        changes = [{"n_buckets": buckets, "max_distance": distance}]
-    elif not changes:
+    if not changes:
         changes = [{blamed: int(number)} for number in re.findall(r"\d+", remedy)]
-    assert changes
+    assert changes or remedy in ("Set d_head.", "请设置 d_head。")
     for change in changes:
         core.configure(family, **{**options, **change})
 

@@ -110,6 +110,7 @@ print(json.dumps({
     "plan": build.plan(config, 5, 5)["python"],
     "met": [parity.families, copy.families],
     "trained": trained,
+    "written": list(core.generate(model, ids, max_new=3, eos=None).shape),
 }))
 """  # fmt: skip
 
@@ -156,4 +157,5 @@ def test_a_new_family_is_built_seen_drawn_counted_offered_and_trained(copy):
     assert found["plan"] == 'import core\n\nmodel = core.build("mixer", n_layers=7)'
     parity, copying = found["met"]
     assert "mixer" in parity and "bart" not in parity and "bart" in copying and "mixer" in copying
+    assert found["written"] == [1, 3]
     assert found["trained"] == {"mixer": [1, 2, 3], "bart": [1, 2, 3]}

@@ -24,4 +24,4 @@ def test_all_python_runs_in_order(tmp_path):
     done = subprocess.run([sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("1 ") and "\n400 " in done.stdout, "every step is told"
-    assert (tmp_path / "blocks.1.attn.weights.pt").is_file() and (tmp_path / "folder/config.json").is_file()
+    assert (tmp_path / "folder/config.json").is_file()
