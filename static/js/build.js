@@ -170,7 +170,7 @@ class Build {
 
   presetOf = (family) => this.presets.find((one) => one.family === family && key(one) === key(this.now()))?.name;
 
-  // The published sizes of the chosen family; a family without any shows no row.
+  // The ready-made sizes of the chosen family; a family without any shows no row.
   showPresets(family) {
     const presets = this.presets.filter((one) => one.family === family), chosen = this.presetOf(family);
     this.presetRow.hidden = !presets.length;

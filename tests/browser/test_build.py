@@ -186,7 +186,7 @@ def test_what_is_read_of_lengths_sizes_and_parts(new_page):
     choose_family(page, "t5")
     expect(caption).to_contain_text("a target of 8")
     choose_preset(page, "t5-small")
-    expect(page.locator(".build-whose")).to_have_text("A published size, t5-small: untrained.")
+    expect(page.locator(".build-whose")).to_have_text("A ready-made size, t5-small: untrained.")
     assert page.locator(".build-notes").evaluate("(list) => parseFloat(getComputedStyle(list).paddingLeft)") >= 18
 
 

@@ -1,4 +1,4 @@
-"""Published sizes: their options pass, and on the meta device even the largest costs nothing."""
+"""Ready-made sizes: their options pass, and on the meta device even the largest costs nothing."""
 
 import resource
 
