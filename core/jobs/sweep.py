@@ -63,7 +63,7 @@ def sweep(
     Every combination is checked before the first is trained. `loss` is the last step's, `accuracy` is on held-out
     problems; `problem` says why a run has fewer steps than it should; `cpu_seconds` is unknown for a run that was
     trained before, but not by a sweep. It is also the only column that depends on who trained the runs: all others
-    are the same to the last digit, here, by workers or on Ray, also if some of these die.
+    are the same to the last digit, here, by workers or on Ray (on processors of one kind), also if some of these die.
     """
     if jobs and ray is not None:
         raise ConfigError("ray", ray, *HAS_WORKERS)

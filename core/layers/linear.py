@@ -15,9 +15,7 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 from torch.autograd.function import FunctionCtx
 
-LARGE = (
-    1 << 22
-)  # multiplications: below, what oneDNN and a node of autograd's in Python cost to start is not made up for
+LARGE = 1 << 22  # multiplications, from which on oneDNN makes up for what it costs to start
 
 
 class Linear(nn.Linear):

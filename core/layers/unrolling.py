@@ -101,9 +101,9 @@ class RecurrentLayer(nn.RNNBase):
             outputs[t] = state[0]
         see.close()
         stacked = torch.stack(outputs, dim=1)
-        return (
-            stacked if lengths is None else stacked.masked_fill(~valid_mask(lengths, time)[..., None], 0.0)
-        ), state
+        if lengths is not None:
+            stacked = stacked.masked_fill(~valid_mask(lengths, time)[..., None], 0.0)
+        return stacked, state
 
     def step(self, x: Tensor, state: State, see: Steps) -> State:
         """One time step; x (batch, gates · unit) is W_x x_t + b_x already."""
