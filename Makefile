@@ -34,9 +34,9 @@ bench-learn: ## measure how fast the recipes learn, into docs/learning.md (ONLY=
 	@$(PY) -m tests.bench.learn $(if $(ONLY),--only $(ONLY))
 
 models: setup-run ## train the shipped runs again (NAMES="parity-lstm")
-	@$(PY) -m app.shipped $(NAMES)
-	@$(PY) -m app.extrapolation
-	@$(PY) -m app.fine_tuning
+	@$(PY) -m app.service.runs.shipped $(NAMES)
+	@$(PY) -m app.service.experiments.extrapolation
+	@$(PY) -m app.service.experiments.fine_tuning
 
 bench-ui: setup ## measure the page in the browser
 	@$(PY) -m tests.bench.ui

@@ -18,13 +18,13 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
 
-from app.checkpoint_places import default_root
-from app.checkpoint_shelf import BUDGET, GIGABYTE
-from app.checkpoints import set_up
 from app.i18n import translations
-from app.jobs import Settings, default_folder, office, open_hours
 from app.page import build_page
 from app.routes import bundles, looks, router
+from app.service.checkpoints.checkpoint_cache import BUDGET, GIGABYTE
+from app.service.checkpoints.checkpoint_runs import set_up
+from app.service.checkpoints.locations import default_root
+from app.service.runs.job_service import Settings, default_folder, office, open_hours
 from core import ConfigError, InputError
 from core.allocator import keep_freed_memory
 

@@ -10,18 +10,19 @@
 import importlib
 from typing import Any
 
-from core import edits, pretrained, text
-from core.anatomy_parts import Anatomy, anatomy
-from core.config import Config
+from core import pretrained, text
+from core.architecture.anatomy import Anatomy, anatomy
+from core.capture import edits
+from core.capture.tape import Tape, TapError, capture, edit
+from core.config.families import Config
+from core.config.options import ConfigError, Option, Text
+from core.config.presets import PRESETS
 from core.decoding import generate
 from core.layers.masks import InputError
 from core.models import build, configure, models
-from core.options import ConfigError, Option, Text
-from core.presets import PRESETS
 from core.pretrained import PretrainedError, load_pretrained, save_pretrained
-from core.recipes import Recipe, recipe
-from core.run import Run
-from core.tape import Tape, TapError, capture, edit
+from core.runs.recipes import Recipe, recipe
+from core.runs.run import Run
 from core.tasks import Task, task
 from core.training import Diverged, Step, Training, train
 
@@ -69,5 +70,5 @@ def __getattr__(name: str) -> Any:
 
         return sweep
     if name == "store":
-        return importlib.import_module("core.store")  # which makes it an attribute from then on
+        return importlib.import_module("core.runs.store")
     raise AttributeError(f"module 'core' has no attribute {name!r}")

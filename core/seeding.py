@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from core.options import ConfigError, Text, plain
+from core.config.options import ConfigError, Text, plain
 
 SEEDS = range(-(2**63), 2**63)  # all that torch takes
 _turn = threading.RLock()

@@ -9,8 +9,8 @@ from __future__ import annotations
 import torch
 
 import core
-from core.measures import induction
-from core.moments import CLEAR
+from core.analysis.measures import induction
+from core.analysis.training_events import CLEAR
 from demos.stage import Stage, heatmap, play
 
 
@@ -36,7 +36,9 @@ def demo(stage: Stage) -> dict[str, float]:
 
 
 def knocked_out(run: core.Run, layer: int, heads: list[int]) -> float:
-    edits = {f"blocks.{layer}.attn.context": core.edits.zero_heads(heads)} if heads else {}  # no head may be clear
+    edits = (
+        {f"blocks.{layer}.attn.context": core.edits.zero_heads(heads)} if heads else {}
+    )  # no head may be clear
     with core.edit(run.model, edits):
         return run.evaluate().accuracy
 

@@ -12,9 +12,9 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 import core
-from core.measures import principal_axes
-from core.tasks.lexicon import LEXICON
-from core.tasks.masked import original
+from core.analysis.measures import principal_axes
+from core.tasks.language.grammar.lexicon import LEXICON
+from core.tasks.language.masked_words import original
 from demos.stage import Stage, play
 
 KINDS = {

@@ -11,7 +11,7 @@ from statistics import mean
 import plotly.graph_objects as go
 
 import core
-from core.recipes.fine_tuning import PRETRAINING, TUNING, fine_tuned, pretraining
+from core.runs.recipes.fine_tuning import PRETRAINING, TUNING, fine_tuned, pretraining
 from demos.stage import Stage, play
 
 LABELS = (8, 32, 128)

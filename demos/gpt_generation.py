@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import torch
 
 import core
-from core.recipes import make_recipe
+from core.runs.recipes import make_recipe
 from demos.stage import Stage, play
 
 WAYS = {

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import torch
 
 import core
-from core.measures import gradient_through_time
+from core.analysis.measures import gradient_through_time
 from demos.stage import Stage, play
 
 CELLS = {"rnn": {}, "gru": {}, "lstm": {"forget_bias": 3.0}}

@@ -12,7 +12,7 @@ from statistics import mean
 import torch
 
 import core
-from core.measures import agreement
+from core.analysis.measures import agreement
 from core.tasks.layouts import EOS, Examples, prompt
 from demos.stage import Stage, heatmap, play
 

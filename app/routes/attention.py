@@ -8,8 +8,8 @@ import torch
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from app import arithmetic, bertviz_frame, payload
 from app.routes.looks import Question, in_turn, problem_of
+from app.service import attention_arithmetic, bertviz_frame, payload
 from core import InputError
 
 router = APIRouter()
@@ -42,14 +42,18 @@ class Stack(Moment):
 @router.post("/cells")
 def cells(asked: Cell) -> list[list[list[dict[str, Any]]]]:
     with in_turn(asked.run) as run:
-        return arithmetic.cells(run, problem_of(asked, run), asked.steps, asked.points, asked.query, asked.key)
+        return attention_arithmetic.cells(
+            run, problem_of(asked, run), asked.steps, asked.points, asked.query, asked.key
+        )
 
 
 @router.post("/head")
 def head(asked: Head) -> Response:
     """(query, key) as captured: where an input is so long that the look's maps are pooled."""
     with in_turn(asked.run) as run:
-        weights, allowed = arithmetic.exact_head(run, problem_of(asked, run), asked.step, asked.point, asked.head)
+        weights, allowed = attention_arithmetic.exact_head(
+            run, problem_of(asked, run), asked.step, asked.point, asked.head
+        )
     arrays = {"weights": weights.numpy()}
     if allowed is not None:
         arrays["allowed"] = allowed.to(torch.uint8).numpy()
@@ -60,7 +64,7 @@ def head(asked: Head) -> Response:
 def rollout(asked: Stack) -> Response:
     """(query, key): attention rollout up to the last of these layers."""
     with in_turn(asked.run) as run:
-        reached = arithmetic.exact_rollout(run, problem_of(asked, run), asked.step, asked.points)
+        reached = attention_arithmetic.exact_rollout(run, problem_of(asked, run), asked.step, asked.points)
     return Response(payload.pack({}, {"weights": reached.numpy()}), media_type="application/octet-stream")
 
 
@@ -69,8 +73,8 @@ def vectors(asked: Stack) -> Response:
     """Queries and keys, (layer, head, time, unit) each."""
     with in_turn(asked.run) as run:
         problem = problem_of(asked, run)
-        _check_room(sum(size.numel() for size in arithmetic.vector_sizes(run.model, problem, asked.points)))
-        queries, keys, scale = arithmetic.vectors(run, problem, asked.step, asked.points)
+        _check_room(sum(size.numel() for size in attention_arithmetic.vector_sizes(run.model, problem, asked.points)))
+        queries, keys, scale = attention_arithmetic.vectors(run, problem, asked.step, asked.points)
     arrays = {"queries": queries.numpy(), "keys": keys.numpy()}
     return Response(payload.pack({"scale": scale}, arrays), media_type="application/octet-stream")
 

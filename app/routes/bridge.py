@@ -5,10 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from app import bridge, gallery
-from app.problem import typed
 from app.routes.attention import Head
 from app.routes.looks import AT_ONCE, in_turn, problem_of
+from app.service import similar_heads
+from app.service.inputs import typed
+from app.service.runs import run_registry
 
 router = APIRouter()
 
@@ -19,19 +20,19 @@ class Search(Head):
     where: str = Field(max_length=200)
 
 
-@gallery.kept
-def overview(name: str, text: str) -> bridge.Seen:
+@run_registry.kept
+def overview(name: str, text: str) -> similar_heads.Seen:
     """All heads of a run at the end of its training, reading a text."""
     with in_turn(name) as run:
-        return bridge.look_over(run, typed(run, text), run.snapshots[-1].step)
+        return similar_heads.look_over(run, typed(run, text), run.snapshots[-1].step)
 
 
 @router.post("/like")
 def like(asked: Search) -> Response:
-    other = gallery.open_run(asked.where).run
+    other = run_registry.open_run(asked.where).run
     with in_turn(asked.run) as run:
         problem = problem_of(asked, run)
     there = overview(asked.where, problem.text)
     with AT_ONCE:
-        data = bridge.find(run, problem, asked.step, asked.point, asked.head, other, there)
+        data = similar_heads.find(run, problem, asked.step, asked.point, asked.head, other, there)
     return Response(data, media_type="application/octet-stream")

@@ -10,10 +10,12 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 import core
-from app import build, build_costs, build_flow, gallery, payload
 from app.routes.looks import AT_ONCE, HELD_OUT_SHOWN, Question, problem_of
+from app.service import payload
+from app.service.build import activations, costs, model_plan
+from app.service.runs import run_registry
 from core import InputError
-from core.config import Config
+from core.config.families import Config
 
 router = APIRouter(prefix="/build")
 LONGEST = 64  # tokens in a drawing
@@ -52,19 +54,19 @@ class Point(Drawing):
 
 @lru_cache(maxsize=128)
 def planned(config: Config, time: int, target_time: int) -> bytes:
-    return json.dumps(build.plan(config, time, target_time), ensure_ascii=False).encode()
+    return json.dumps(model_plan.plan(config, time, target_time), ensure_ascii=False).encode()
 
 
 @router.get("")
 def beginning() -> dict[str, Any]:
-    return build.offered()
+    return model_plan.offered()
 
 
 @router.get("/of/{run:path}")
 def of_run(run: str) -> dict[str, Any]:
     """The configuration of a run, to begin with."""
-    config = gallery.open_run(run).run.model.config
-    return {"family": config.family, "options": build.changed(config)}
+    config = run_registry.open_run(run).run.model.config
+    return {"family": config.family, "options": model_plan.changed(config)}
 
 
 @router.post("/plan")
@@ -76,7 +78,7 @@ def plan(choice: Drawing) -> Response:
 def flow(asked: Point) -> Response:
     problem = asked.problem() if asked.run is not None else None
     with AT_ONCE:
-        found = build_flow.flow(asked.config(), asked.point, asked.run, problem, asked.time, asked.target_time)
+        found = activations.flow(asked.config(), asked.point, asked.run, problem, asked.time, asked.target_time)
     return Response(payload.pack(*found), media_type="application/octet-stream")
 
 
@@ -86,17 +88,17 @@ class Length(Choice):
 
 @router.post("/costs")
 def predicted(choice: Choice) -> dict[str, Any]:
-    return build_costs.predicted(choice.config())
+    return costs.predicted(choice.config())
 
 
 @router.post("/measure")
 def measured(asked: Length) -> dict[str, Any]:
     """One length at a time: the page shows each as it arrives, and may stop asking."""
     with AT_ONCE:
-        return build_costs.measured(asked.config(), asked.length)
+        return costs.measured(asked.config(), asked.length)
 
 
 @router.post("/layers")
 def layers() -> list[dict[str, Any]]:
     with AT_ONCE:
-        return build_costs.layers()
+        return costs.layers()

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from app import checkpoints
+from app.service.checkpoints import checkpoint_runs
 
 router = APIRouter(prefix="/checkpoints")
 
@@ -20,18 +20,18 @@ class Named(BaseModel):
 
 @router.post("/about")
 def about(asked: Named) -> dict[str, Any]:
-    return checkpoints.told(checkpoints.asked_for(asked.name))
+    return checkpoint_runs.told(checkpoint_runs.asked_for(asked.name))
 
 
 @router.post("/load")
 def load(asked: Named) -> dict[str, Any]:
-    place = checkpoints.asked_for(asked.name)
-    checkpoints.begin(place)
-    return checkpoints.told(place)
+    place = checkpoint_runs.asked_for(asked.name)
+    checkpoint_runs.begin(place)
+    return checkpoint_runs.told(place)
 
 
 @router.post("/stop")
 def stop(asked: Named) -> dict[str, Any]:
-    place = checkpoints.asked_for(asked.name)
-    checkpoints.stop(place)
-    return checkpoints.told(place)
+    place = checkpoint_runs.asked_for(asked.name)
+    checkpoint_runs.stop(place)
+    return checkpoint_runs.told(place)

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from app.fine_tuning import comparison
+from app.service.experiments.fine_tuning import comparison
 
 router = APIRouter(prefix="/fine-tuning")
 

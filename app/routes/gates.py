@@ -7,8 +7,9 @@ from typing import Literal
 
 from fastapi import APIRouter, Response
 
-from app import gallery, gates
 from app.routes.looks import AT_ONCE, Question, in_turn, problem_of
+from app.service import gates
+from app.service.runs import run_registry
 from core import InputError
 
 router = APIRouter()
@@ -23,33 +24,33 @@ class GradientQuestion(Question):
 
 
 def trio() -> list[str]:
-    offered = {one["name"] for one in gallery.listing()}
+    offered = {one["name"] for one in run_registry.listing()}
     return [name for name in TRIO if name in offered]
 
 
 def peers(name: str) -> list[str]:
     """The recurrent runs that can read the same input: those of the very same task, one of each family."""
-    run = gallery.open_run(name).run
+    run = run_registry.open_run(name).run
     chosen = {run.recipe.family: name}
     if run.recipe.family not in RECURRENT:
         return [name]
-    likely = [one for one in gallery.listing() if one["task"] == run.task.name and one["family"] in RECURRENT]
+    likely = [one for one in run_registry.listing() if one["task"] == run.task.name and one["family"] in RECURRENT]
     for one in likely:
-        if one["family"] not in chosen and gallery.open_run(one["name"]).run.task == run.task:
+        if one["family"] not in chosen and run_registry.open_run(one["name"]).run.task == run.task:
             chosen[one["family"]] = one["name"]
     return [chosen[family] for family in RECURRENT if family in chosen]
 
 
-@gallery.kept
+@run_registry.kept
 def packed_workings(name: str, text: str | None, index: int | None) -> bytes:
     question = Question(run=name, text=text, held_out=index)
     with in_turn(name) as run:
         return gates.pack_workings(run, problem_of(question, run), peers(name), trio())
 
 
-@gallery.kept
+@run_registry.kept
 def packed_gradients(run: str, text: str | None, index: int | None, of: str) -> bytes:
-    opened = gallery.open_run(run).run
+    opened = run_registry.open_run(run).run
     steps = [snapshot.step for snapshot in opened.snapshots]
     if of == "input":
         batch = problem_of(Question(run=run, text=text, held_out=index)).batch
@@ -64,7 +65,9 @@ def packed_gradients(run: str, text: str | None, index: int | None, of: str) -> 
 @lru_cache(maxsize=1)
 def packed_untrained() -> bytes:
     with AT_ONCE:
-        return gates.pack_gradients([0], gates.untrained_gradients([gallery.open_run(name).run for name in trio()]))
+        return gates.pack_gradients(
+            [0], gates.untrained_gradients([run_registry.open_run(name).run for name in trio()])
+        )
 
 
 @router.post("/gates")

@@ -12,13 +12,13 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from app import gallery
 from app.i18n import WORDS
-from app.looking import look
-from app.problem import Problem, held_out, typed
+from app.service.inputs import Problem, held_out, typed
+from app.service.runs import run_registry
+from app.service.snapshot_arrays import look
 from core import ConfigError, InputError
-from core.pretrained_run import PretrainedRun
-from core.run import Run
+from core.runs.pretrained_run import PretrainedRun
+from core.runs.run import Run
 
 router = APIRouter()
 AT_ONCE = threading.Semaphore(2)  # models running at the same time, in all sessions
@@ -37,19 +37,19 @@ class Question(BaseModel):
 @contextmanager
 def in_turn(name: str) -> Iterator[Run | PretrainedRun]:
     """A run, and leave to run its model: taken once it is open, since a checkpoint may take long to load."""
-    run = gallery.open_run(name).run
+    run = run_registry.open_run(name).run
     with AT_ONCE:
         yield run
 
 
 def problem_of(question: Question, run: Run | PretrainedRun | None = None) -> Problem:
-    run = run or gallery.open_run(question.run).run
+    run = run or run_registry.open_run(question.run).run
     if question.text is not None:
         return typed(run, question.text)
     return held_out(run, question.held_out or 0)
 
 
-@gallery.kept
+@run_registry.kept
 def packed_look(name: str, text: str | None, index: int | None) -> bytes:
     with in_turn(name) as run:
         return look(run, problem_of(Question(run=name, text=text, held_out=index), run)).pack()
@@ -62,12 +62,12 @@ def words(language: str) -> dict[str, str]:
 
 @router.get("/runs")
 def runs() -> list[dict[str, Any]]:
-    return gallery.listing()
+    return run_registry.listing()
 
 
 @router.get("/runs/{name:path}")  # checkpoints are called org/name
 def run(name: str) -> dict[str, Any]:
-    return gallery.story(name)
+    return run_registry.story(name)
 
 
 @router.post("/look")

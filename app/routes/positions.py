@@ -10,9 +10,9 @@ from typing import Any, Literal
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from app import payload, positions
-from app.extrapolation import comparison
-from app.positions import LIMITS
+from app.service import payload, positions
+from app.service.experiments.extrapolation import comparison
+from app.service.positions import LIMITS
 
 router = APIRouter(prefix="/positions")
 

@@ -8,17 +8,17 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from app import training
-from app.jobs import is_key, office
-from app.training_jobs import job_facts
-from app.training_menu import file_facts, menu
-from app.training_stream import events
+from app.service.runs.job_service import is_key, office
+from app.service.training import requests
+from app.service.training.event_stream import events
+from app.service.training.job_view import job_facts
+from app.service.training.menu import file_facts, menu
 from core import ConfigError, InputError, Text
-from core.forks import fork_recipe
 from core.jobs import Jobs
-from core.recipes import RECIPES, Recipe, recipe
-from core.run import key_of
-from core.store import StoreError
+from core.runs.fork import fork_recipe
+from core.runs.recipes import RECIPES, Recipe, recipe
+from core.runs.run import key_of
+from core.runs.store import StoreError
 
 router = APIRouter(prefix="/train")
 MOST_KEYS = 100
@@ -29,7 +29,7 @@ Options = dict[str, Any]
 
 class File(BaseModel):
     name: str = Field("own.txt", max_length=200)
-    text: str | None = Field(None, max_length=4 * training.MOST_FILE_BYTES)
+    text: str | None = Field(None, max_length=4 * requests.MOST_FILE_BYTES)
     digest: str = Field("", max_length=24)
 
 
@@ -45,10 +45,10 @@ class Wish(BaseModel):
     page: str = Field("", max_length=40)
 
     def recipe(self) -> Recipe:
-        training.check_seed(self.seed)
-        facts = {name: getattr(self, name) for name in ("family", "task", "variant", *training.PARTS)}
+        requests.check_seed(self.seed)
+        facts = {name: getattr(self, name) for name in ("family", "task", "variant", *requests.PARTS)}
         file = self.file.model_dump(exclude_none=True) if self.file else None
-        return training.recipe_of_wish(training.Wish(**facts, file=file, seed=self.seed))
+        return requests.recipe_of_wish(requests.Wish(**facts, file=file, seed=self.seed))
 
 
 class Fork(BaseModel):
@@ -87,13 +87,13 @@ def check(wish: Wish) -> dict[str, Any]:
     against = wish.variant or ("default" if "default" in usual else None)
     return {
         "key": key,
-        "parameters": training.count(chosen),
+        "parameters": requests.count(chosen),
         "steps": chosen.training.steps,
         "chance": chosen.task.chance,
-        "goal": training.known_goal(chosen),
-        "example": training.example_of(chosen),
+        "goal": requests.known_goal(chosen),
+        "example": requests.example_of(chosen),
         "known": job.status if job else None,
-        "differs": training.differences(chosen, recipe(wish.family, wish.task, against)) if against else [],
+        "differs": requests.differences(chosen, recipe(wish.family, wish.task, against)) if against else [],
     }
 
 
@@ -112,7 +112,7 @@ def known(asked: Keys) -> list[dict[str, Any]]:
 
 @router.post("/file")
 def file(asked: Reading) -> dict[str, Any]:
-    return file_facts(training.own_task(asked.model_dump(exclude={"knobs"}, exclude_none=True), asked.knobs))
+    return file_facts(requests.own_task(asked.model_dump(exclude={"knobs"}, exclude_none=True), asked.knobs))
 
 
 @router.get("/stream")
@@ -136,10 +136,10 @@ def fork(key: str, asked: Fork, request: Request) -> dict[str, Any]:
         raise InputError(
             "Nothing of this run is stored yet. Pause it, then fork it.", "此运行尚未保存。请先暂停，再分出。"
         ) from error
-    seed = run.seed if asked.seed is None else training.check_seed(asked.seed)
-    training.check_left_to_task(asked.model)
+    seed = run.seed if asked.seed is None else requests.check_seed(asked.seed)
+    requests.check_left_to_task(asked.model)
     chosen = fork_recipe(run, asked.step, {**asked.model, **asked.training})
-    training.check_size(chosen)
+    requests.check_size(chosen)
     run.forked(chosen, seed)  # refuses weights of other shapes
     return _begun(chosen, seed, asked.page or _address(request))
 

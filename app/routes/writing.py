@@ -7,9 +7,10 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from app import objective, replies, writing
-from app.controls import controls
 from app.routes.looks import Question, in_turn, problem_of
+from app.service.build.controls import controls
+from app.service.generation import answers, generation
+from app.service.generation.training_example import example
 
 router = APIRouter()
 MOST_MASKS = 512
@@ -33,25 +34,25 @@ class Sample(BaseModel):
 @router.get("/write")
 def menu() -> dict[str, Any]:
     """The options of writing."""
-    return {"options": controls(writing.options_offered())}
+    return {"options": controls(generation.options_offered())}
 
 
 @router.post("/write")
 def write(wish: Wish) -> Response:
     with in_turn(wish.run) as run:
-        asked = writing.prompt_of(run, wish.text, wish.held_out or 0)
-        data = writing.written(run, asked, wish.step, wish.how)
+        asked = generation.prompt_of(run, wish.text, wish.held_out or 0)
+        data = generation.written(run, asked, wish.step, wish.how)
     return Response(data, media_type="application/octet-stream")
 
 
 @router.post("/reply")
 def reply(asked: Asked) -> Response:
     with in_turn(asked.run) as run:
-        data = replies.reply(run, problem_of(asked, run), asked.step, asked.masks)
+        data = answers.reply(run, problem_of(asked, run), asked.step, asked.masks)
     return Response(data, media_type="application/octet-stream")
 
 
 @router.post("/objective")
 def training_example(sample: Sample) -> dict[str, Any]:
     with in_turn(sample.run) as run:
-        return objective.example(run, sample.number)
+        return example(run, sample.number)

@@ -9,10 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from core.decoding.decoders import Writer
 from core.decoding.filters import steer
 from core.decoding.options import Decoding
 from core.decoding.strategies import Choice, Watch, Written
-from core.decoding.writers import Writer
 
 UNLIKELY = -1e9  # the score of what is not there
 

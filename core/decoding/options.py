@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from core.catalogue import choice, integer, number, option
-from core.options import ConfigError, Options, Text
+from core.config.catalogue import choice, integer, number, option
+from core.config.options import ConfigError, Options, Text
 
 # fmt: off
 STRATEGY = choice("strategy", "How the next token is chosen.", "如何选择下一个词元。", {

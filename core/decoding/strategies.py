@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from core.decoding.decoders import Writer
 from core.decoding.filters import narrow, steer
 from core.decoding.options import Decoding
-from core.decoding.writers import Writer
 
 
 @dataclass(frozen=True)

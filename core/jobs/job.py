@@ -7,16 +7,16 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from core.jobs.problems import STILL_BUSY
-from core.jobs.seen import Pace, Seen
+from core.config.options import Text
+from core.jobs.failures import STILL_BUSY
+from core.jobs.outcome import Pace, Seen
 from core.layers.masks import InputError
-from core.options import Text
-from core.recipes import Recipe
+from core.runs.recipes import Recipe
 from core.training.loop import Step
 
 if TYPE_CHECKING:
     from core.jobs.pool import Jobs
-    from core.jobs.staff import Worker
+    from core.jobs.worker_handle import Worker
 
 ENDED = ("done", "stopped", "failed")
 STOP_SECONDS = 0.8  # a step that takes longer ends by itself, later: nobody waits for it

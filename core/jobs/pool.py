@@ -9,19 +9,19 @@ import threading
 from itertools import count
 from weakref import WeakValueDictionary
 
-from core.forks import Forked
+from core.config.options import Text
+from core.jobs.failures import NOT_PAUSED, STILL_BUSY
 from core.jobs.hearing import Hearing
 from core.jobs.job import Job
-from core.jobs.problems import NOT_PAUSED, STILL_BUSY
-from core.jobs.ray_staff import RayNursery
-from core.jobs.schedule import next_for, slice_of, to_fetch
-from core.jobs.seen import recall_outcome
-from core.jobs.staff import Nursery, Worker
+from core.jobs.outcome import recall_outcome
+from core.jobs.ray.worker_handle import RayNursery
+from core.jobs.scheduler import next_for, slice_of, to_fetch
+from core.jobs.worker_handle import Nursery, Worker
 from core.layers.masks import InputError
-from core.options import Text
-from core.recipes import Recipe
-from core.run import key_of
-from core.store import Store, StoreError
+from core.runs.fork import Forked
+from core.runs.recipes import Recipe
+from core.runs.run import key_of
+from core.runs.store import Store, StoreError
 from core.training.loop import Step
 
 MOST_PAUSED = 100  # those paused longest are stopped then; whatever was trained of them is stored
@@ -34,7 +34,7 @@ class Jobs(Hearing):
     checkpoint_seconds  each run is stored after so much of its training: so much is repeated when its worker dies
     ray                 None for this machine, or a cluster: "auto" for the one this machine is part of, or the
                         "host:port" of its head; `ConfigError` if it cannot be reached
-    watching            workers also look into the runs they train (`core.jobs.witness`), for a small share of the time
+    watching            workers also look into the runs they train (`core.jobs.monitor`), for a small share of the time
     """
 
     def __init__(

@@ -19,16 +19,16 @@ from typing import Any
 
 import pandas as pd
 
-from core.forks import Forked
+from core.config.options import ConfigError, Text, plain
+from core.jobs.failures import HAS_WORKERS, STOPPED, diverged
 from core.jobs.job import Job
 from core.jobs.pool import Jobs
-from core.jobs.problems import HAS_WORKERS, STOPPED, diverged
 from core.models import configure
-from core.options import ConfigError, Text, plain
-from core.recipes import RECIPES, Recipe, recipe
-from core.run import Run, key_of
+from core.runs.fork import Forked
+from core.runs.recipes import RECIPES, Recipe, recipe
+from core.runs.run import Run, key_of
+from core.runs.store import Store, StoreError
 from core.seeding import whole_seed
-from core.store import Store, StoreError
 from core.tasks import TASKS
 from core.training.loop import Diverged, one_thread
 from core.training.options import Training

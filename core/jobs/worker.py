@@ -18,11 +18,11 @@ import torch
 from safetensors import SafetensorError
 from torch import nn
 
-from core.jobs.problems import BUG, NOT_STORED, diverged
-from core.jobs.witness import News, Witness
-from core.options import Text
-from core.run import Run, recipe_of
-from core.store import Store, StoreError
+from core.config.options import Text
+from core.jobs.failures import BUG, NOT_STORED, diverged
+from core.jobs.monitor import News, Witness
+from core.runs.run import Run, recipe_of
+from core.runs.store import Store, StoreError
 from core.training.loop import Diverged, Step
 
 TELL_SECONDS = 0.1

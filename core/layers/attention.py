@@ -15,11 +15,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.capture.tape import tap, wanted
+from core.layers.kv_cache import KeysValues, Once, Past
 from core.layers.linear import Linear
 from core.layers.masks import both, causal_mask, padding_mask
-from core.layers.past import KeysValues, Once, Past
 from core.layers.positions import Relative
-from core.tape import tap, wanted
 
 
 class Attention(nn.Module):

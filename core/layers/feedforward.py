@@ -8,8 +8,8 @@ from functools import partial
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.capture.tape import tap
 from core.layers.linear import Linear
-from core.tape import tap
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,

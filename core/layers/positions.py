@@ -11,7 +11,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from core.config import TransformerConfig
+from core.config.families import TransformerConfig
 
 
 class Sinusoidal(nn.Module):

@@ -15,15 +15,15 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from core.config import TransformerConfig
+from core.capture.tape import observed, tap, unobserved
+from core.config.families import TransformerConfig
 from core.layers.attention import Attention, Scope
 from core.layers.feedforward import FeedForward
-from core.layers.local import LocalAttention, LocalScope
+from core.layers.kv_cache import Past
+from core.layers.local_attention import LocalAttention, LocalScope
 from core.layers.masks import InputError, check_input, check_range, check_shape
 from core.layers.norms import make_norm
-from core.layers.past import Past
 from core.layers.positions import Relative, added_position, relative_position
-from core.tape import observed, tap, unobserved
 
 
 class Memory:

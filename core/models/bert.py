@@ -5,14 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from core.config import BertConfig
-from core.layers import initialise
+from core.capture.tape import tap
+from core.config.families import BertConfig
+from core.layers import initialisation
 from core.layers.feedforward import ACTIVATIONS
-from core.layers.heads import MaskedTokenHead, make_head
 from core.layers.linear import Linear
 from core.layers.stack import Stack
+from core.layers.task_heads.heads import MaskedTokenHead, make_head
 from core.models.output import Output
-from core.tape import tap
 
 
 class Bert(Stack):
@@ -33,7 +33,7 @@ class Bert(Stack):
                 self.next_sentence = Linear(config.d_model, 2)
         else:
             self.head = make_head(config.head, config.d_model, config.n_labels, config.max_len, config.dropout)
-        initialise.normal(self)
+        initialisation.normal(self)
         if config.head == "mlm" and config.tie_embeddings:
             self.head.proj.weight = self.token_embedding.weight
 

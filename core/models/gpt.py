@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from core.config import GptConfig
-from core.layers import initialise
-from core.layers.heads import TokenHead, make_head
+from core.capture.tape import tap
+from core.config.families import GptConfig
+from core.layers import initialisation
 from core.layers.masks import last_valid
 from core.layers.stack import Stack
+from core.layers.task_heads.heads import TokenHead, make_head
 from core.models.output import Output
-from core.tape import tap
 
 
 class Gpt(Stack):
@@ -23,8 +23,8 @@ class Gpt(Stack):
         else:
             sizes = config.d_model, config.n_labels, config.max_len
             self.head = make_head(config.head, *sizes, config.dropout, classifier_bias=config.classifier_bias)
-        initialise.normal(self)
-        initialise.shrink_residuals(self, config.n_layers)
+        initialisation.normal(self)
+        initialisation.shrink_residuals(self, config.n_layers)
         if config.head == "lm" and config.tie_embeddings:
             self.head.proj.weight = self.token_embedding.weight
 

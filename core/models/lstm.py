@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import nn
 
-from core.config import LstmConfig
-from core.layers.recurrent import LstmLayer
+from core.config.families import LstmConfig
+from core.layers.recurrent.cells import LstmLayer
 from core.models.recurrent import RecurrentModel
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from core.config import RecurrentConfig
-from core.layers.heads import TokenHead, make_head
+from core.capture.tape import tap
+from core.config.families import RecurrentConfig
 from core.layers.masks import check_input
-from core.layers.recurrent import Recurrent
+from core.layers.recurrent.cells import Recurrent
+from core.layers.task_heads.heads import TokenHead, make_head
 from core.models.output import Output
-from core.tape import tap
 
 PAD = 0
 

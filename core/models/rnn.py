@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.config import RnnConfig
+from core.config.families import RnnConfig
 from core.models.recurrent import RecurrentModel
 
 

@@ -14,16 +14,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.config import Seq2SeqConfig
-from core.layers.alignment import ALIGNMENTS
-from core.layers.heads import TokenHead
+from core.capture.tape import Steps, tap
+from core.config.families import Seq2SeqConfig
 from core.layers.linear import Linear
 from core.layers.masks import check_input, check_pair, padding_mask
-from core.layers.recurrent import Recurrent
-from core.layers.unrolling import State, running_steps
+from core.layers.recurrent.alignment import ALIGNMENTS
+from core.layers.recurrent.cells import Recurrent
+from core.layers.recurrent.engine import State, running_steps
+from core.layers.task_heads.heads import TokenHead
 from core.models.output import Output
 from core.models.recurrent import PAD
-from core.tape import Steps, tap
 
 Unrolled = tuple[Tensor, list[State]]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import nn
 
-from core.layers import initialise
-from core.layers.heads import TokenHead
+from core.layers import initialisation
+from core.layers.task_heads.heads import TokenHead
 from core.models.transformer import Transformer
 
 
@@ -17,7 +17,7 @@ class T5(Transformer):
         return TokenHead(self.config.d_model, self.config.vocab_size, bias=False, scale=scale)
 
     def initialise(self) -> None:
-        initialise.t5(self, self.config.d_model)
+        initialisation.t5(self, self.config.d_model)
         nn.init.normal_(self.encoder.token_embedding.weight)
         nn.init.normal_(self.head.proj.weight)
 

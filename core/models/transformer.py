@@ -9,13 +9,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from core.config import EncoderDecoderConfig
-from core.layers import initialise
-from core.layers.heads import TokenHead
+from core.capture.tape import tap
+from core.config.families import EncoderDecoderConfig
+from core.layers import initialisation
 from core.layers.masks import check_pair, valid_mask
 from core.layers.stack import Memory, Stack
+from core.layers.task_heads.heads import TokenHead
 from core.models.output import Output
-from core.tape import tap
 
 
 class Transformer(nn.Module):
@@ -34,7 +34,7 @@ class Transformer(nn.Module):
         return TokenHead(self.config.d_model, self.config.vocab_size)
 
     def initialise(self) -> None:
-        initialise.xavier(self, self.config.d_model)
+        initialisation.xavier(self, self.config.d_model)
 
     def tie(self) -> None:
         """One table for source, target and output."""

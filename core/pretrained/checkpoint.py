@@ -13,15 +13,15 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from core.config import Config
-from core.key_maps import KeyMap, KeyMapError, is_ignored, to_ours
+from core.config.families import Config
+from core.config.options import ConfigError, Text
 from core.models import build, configure
-from core.options import ConfigError, Text
 from core.pretrained.errors import PretrainedError
 from core.pretrained.facts import Facts
 from core.pretrained.families import family_of
 from core.pretrained.folder import CONFIG, Folder
 from core.pretrained.headers import BYTES, Stored, read_header
+from core.pretrained.key_maps import KeyMap, KeyMapError, is_ignored, to_ours
 
 FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "merges.txt", "spiece.model")

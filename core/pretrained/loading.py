@@ -16,7 +16,7 @@ from core.pretrained.checkpoint import Checkpoint, look, place, understand
 from core.pretrained.errors import PretrainedError
 from core.pretrained.folder import CONFIG, GENERATION, Folder
 from core.pretrained.hub import MOST_SMALL, Progress, Where, is_hub_id, look_ahead, snapshot, too_large
-from core.text import Tokenizer, load_tokenizer
+from core.text.tokenizer import Tokenizer, load_tokenizer
 
 TOKENIZER_PARTS = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model")
 

@@ -10,16 +10,16 @@ from typing import Any
 from safetensors.torch import save_file
 from torch import nn
 
-from core.config import Config
+from core.config.families import Config
+from core.config.options import ConfigError
 from core.decoding import signs_of, writes
-from core.key_maps import KeyMapError, to_theirs
 from core.models import configure, takes_two
-from core.options import ConfigError
 from core.pretrained.errors import PretrainedError
 from core.pretrained.facts import Facts
 from core.pretrained.families import Family, family_for
 from core.pretrained.folder import CONFIG, WEIGHTS
-from core.text import Tokenizer
+from core.pretrained.key_maps import KeyMapError, to_theirs
+from core.text.tokenizer import Tokenizer
 
 # Options that do not change what a model computes, or not in every model.
 WITHOUT_EFFECT = {"checkpointing", "dropout"}

@@ -14,14 +14,14 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from core.config import CONFIGS, RecurrentConfig, Seq2SeqConfig
+from core.config.families import CONFIGS, RecurrentConfig, Seq2SeqConfig
+from core.config.options import Options, Text
 from core.layers.masks import InputError
 from core.models import FAMILIES, takes_two
-from core.options import Options, Text
 from core.tasks import layouts
+from core.tasks.baselines import blind_guess
 from core.tasks.layouts import BOS, EOS, PAD, Batch, Examples
-from core.tasks.measure import blind_guess
-from core.tasks.refusals import LABELLED, check_model, check_sizes, counted, too_few, unmet
+from core.tasks.validation import LABELLED, check_model, check_sizes, counted, too_few, unmet
 
 HEADS = {
     "label": ("classifier",),

@@ -18,8 +18,8 @@ from itertools import chain
 import torch
 from torch import Tensor, nn
 
-from core.layers.heads import IGNORE
 from core.layers.masks import valid_mask
+from core.layers.task_heads.heads import IGNORE
 
 PAD, BOS, EOS = 0, 1, 2
 SPAN_PLACES = 4096  # a span is stored as one number: 1 + (type · SPAN_PLACES + start) · SPAN_PLACES + end

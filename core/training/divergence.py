@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from core.options import Text
+from core.config.options import Text
 from core.training.options import Training
 
 FAR, PATIENCE = 2.0, 50

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.layers.heads import IGNORE, CrfHead, PointerHead
+from core.layers.task_heads.heads import IGNORE, CrfHead, PointerHead
 from core.seeding import whole_seed
 from core.tasks import as_task
 from core.tasks.base import Batch, Examples, Task

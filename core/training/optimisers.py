@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from core.training.options import Training
-from core.training.points import factor_at
+from core.training.schedules import factor_at
 
 
 def make_optimiser(model: nn.Module, options: Training) -> torch.optim.AdamW:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from core.catalogue import choice, integer, number, option, switch
-from core.options import ConfigError, Options, Text
-from core.training.points import PointsOption, as_points
+from core.config.catalogue import choice, integer, number, option, switch
+from core.config.options import ConfigError, Options, Text
+from core.training.schedules import PointsOption, as_points
 
 # fmt: off
 STEPS = integer("steps", 1, 1_000_000, "How many updates.", "更新次数。")

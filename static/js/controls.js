@@ -1,4 +1,4 @@
-// Controls for a set of options, made from what core tells of them (app/controls.py): range, choices, default, help.
+// Controls for a set of options, made from what core tells of them (app/service/build/controls.py): range, choices, default, help.
 
 import { make } from "./dom.js";
 import { sentences } from "./sentences.js";

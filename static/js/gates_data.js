@@ -57,7 +57,7 @@ export function limitOf(name, one = null) {
   return Math.max(1e-6, one === null ? Math.max(...limits.get(data)) : limits.get(data)[one]);
 }
 
-// Pearson's r of every unit of a point with a signal: core.measures.correlation
+// Pearson's r of every unit of a point with a signal: core.analysis.measures.correlation
 export function correlations(name, signal, moment) {
   const at = values(name).at(moment), [length, count] = at.shape, found = new Float64Array(count);
   const middle = signal.reduce((sum, x) => sum + x, 0) / length;

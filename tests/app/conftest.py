@@ -2,22 +2,22 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app import checkpoints
-from app.checkpoint_shelf import BUDGET, Shelf
 from app.routes import looks, router
+from app.service.checkpoints import checkpoint_runs
+from app.service.checkpoints.checkpoint_cache import BUDGET, Shelf
 from core import ConfigError, InputError
 
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
     """An empty root and an empty shelf, whose readers are in no hurry; what was there before comes back."""
-    monkeypatch.setattr("app.checkpoint_shelf.PATIENCE", 60)
-    before = checkpoints.settings.root, checkpoints.shelf
-    checkpoints.shelf = Shelf()
-    checkpoints.set_up(tmp_path / "root", BUDGET)
+    monkeypatch.setattr("app.service.checkpoints.checkpoint_cache.PATIENCE", 60)
+    before = checkpoint_runs.settings.root, checkpoint_runs.shelf
+    checkpoint_runs.shelf = Shelf()
+    checkpoint_runs.set_up(tmp_path / "root", BUDGET)
     (tmp_path / "root").mkdir()
     yield tmp_path / "root"
-    checkpoints.settings.root, checkpoints.shelf = before
+    checkpoint_runs.settings.root, checkpoint_runs.shelf = before
 
 
 @pytest.fixture

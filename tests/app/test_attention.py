@@ -7,15 +7,17 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 import core
-from app import arithmetic, bertviz_frame, payload, shipped
-from app.attention_maps import GRID_SIDE
 from app.i18n import WORDS
-from app.looking import look
-from app.problem import held_out, typed
 from app.routes import looks, router
-from core import InputError, measures
-from core.recipes import make_recipe
-from core.run import Run
+from app.service import attention_arithmetic, bertviz_frame, payload
+from app.service.attention_maps import GRID_SIDE
+from app.service.inputs import held_out, typed
+from app.service.runs import shipped
+from app.service.snapshot_arrays import look
+from core import InputError
+from core.analysis import measures
+from core.runs.recipes import make_recipe
+from core.runs.run import Run
 from core.training.optimisers import load_parameters
 
 SMALL = {"n_layers": 2, "n_heads": 2, "d_model": 16, "d_ff": 16}
@@ -64,7 +66,7 @@ def test_every_step_of_a_cells_arithmetic_is_captured_and_adds_up(kind):
             weights, scores = tape[f"{point}.weights"][0], tape[f"{point}.scores"][0]
             heads, queries, keys = weights.shape
             for head, query, key in ((0, 0, 0), (heads - 1, queries - 1, 1), (0, queries // 2, keys - 1)):
-                cell = arithmetic.cell(run, problem, step, point, head, query, key)
+                cell = attention_arithmetic.cell(run, problem, step, point, head, query, key)
                 assert cell["weight"] == pytest.approx(float(weights[head, query, key]), abs=1e-6)
                 assert cell["score"] == pytest.approx(float(scores[head, query, key]), abs=1e-5)
                 assert sum(cell["terms"]) == pytest.approx(cell["dot"], abs=1e-5)
@@ -92,7 +94,7 @@ def test_each_attention_has_its_own_arithmetic(kind, expected):
     run = short_run(kind)
     problem = held_out(run, 0)
     point = look(run, problem).heads[-1].points[0].removesuffix(".weights")
-    cell = arithmetic.cell(run, problem, 0, point, 0, 1, 1)
+    cell = attention_arithmetic.cell(run, problem, 0, point, 0, 1, 1)
     assert cell["kind"] == expected
     assert cell["rotated"] == (kind == "gpt-rope")
     assert (cell["bias"] is not None) == (kind == "t5" and point.endswith("attn"))
@@ -100,12 +102,12 @@ def test_each_attention_has_its_own_arithmetic(kind, expected):
 
 def test_alibi_and_t5_show_their_bias_and_causal_models_their_mask():
     run = short_run("gpt-alibi")
-    ahead = arithmetic.cell(run, held_out(run, 0), 0, "blocks.0.attn", 1, 2, 4)
-    behind = arithmetic.cell(run, held_out(run, 0), 0, "blocks.0.attn", 1, 4, 2)
+    ahead = attention_arithmetic.cell(run, held_out(run, 0), 0, "blocks.0.attn", 1, 2, 4)
+    behind = attention_arithmetic.cell(run, held_out(run, 0), 0, "blocks.0.attn", 1, 4, 2)
     assert ahead["kept"] is False and behind["kept"] is True
     assert behind["bias"] == -2 * core.layers.positions.alibi_slopes(2)[1]
     run = short_run("t5")
-    assert arithmetic.cell(run, held_out(run, 0), 0, "encoder.blocks.1.attn", 0, 2, 1)["bias"] is not None
+    assert attention_arithmetic.cell(run, held_out(run, 0), 0, "encoder.blocks.1.attn", 0, 2, 1)["bias"] is not None
 
 
 @pytest.mark.parametrize("kind", ["gpt-rope", "transformer", "luong-general"])
@@ -114,7 +116,7 @@ def test_vectors_multiply_to_the_scores(kind):
     problem = held_out(run, 0)
     group = look(run, problem).heads[-1]
     points = [point.removesuffix(".weights") for point in group.points]
-    queries, keys, scale = arithmetic.vectors(run, problem, run.snapshots[-1].step, points)
+    queries, keys, scale = attention_arithmetic.vectors(run, problem, run.snapshots[-1].step, points)
     tape = captured(run, problem, -1)
     for layer, point in enumerate(points):
         scores = queries[layer] @ keys[layer].transpose(-2, -1) * scale
@@ -129,23 +131,23 @@ def test_how_large_vectors_are_is_known_before_the_model_runs(kind):
         points = [point.removesuffix(".weights") for point in group.points]
         if kind in ("bahdanau", "bahdanau-one-way", "luong-concat"):
             with pytest.raises(InputError, match="adds query and key"):
-                arithmetic.vector_sizes(run.model, problem, points)
+                attention_arithmetic.vector_sizes(run.model, problem, points)
         else:
-            queries, keys, _ = arithmetic.vectors(run, problem, 0, points)
-            assert arithmetic.vector_sizes(run.model, problem, points) == (queries.shape, keys.shape)
+            queries, keys, _ = attention_arithmetic.vectors(run, problem, 0, points)
+            assert attention_arithmetic.vector_sizes(run.model, problem, points) == (queries.shape, keys.shape)
 
 
 def test_a_shortened_memory_has_fewer_keys():
     run = Run(make_recipe("transformer", "copy", model={**SMALL, "downsample": 3}))
     problem, points = held_out(run, 0), ["decoder.blocks.0.cross", "decoder.blocks.1.cross"]
-    queries, keys, _ = arithmetic.vectors(run, problem, 0, points)
-    assert arithmetic.vector_sizes(run.model, problem, points) == (queries.shape, keys.shape)
+    queries, keys, _ = attention_arithmetic.vectors(run, problem, 0, points)
+    assert attention_arithmetic.vector_sizes(run.model, problem, points) == (queries.shape, keys.shape)
 
 
 def test_vectors_are_refused_where_there_is_no_product():
     run = short_run("bahdanau")
     with pytest.raises(InputError, match="adds query and key"):
-        arithmetic.vectors(run, held_out(run, 0), 0, ["decoder.cross"])
+        attention_arithmetic.vectors(run, held_out(run, 0), 0, ["decoder.cross"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -210,7 +212,7 @@ def test_one_exact_head_and_rollout_come_as_bytes(client, index):
     said = client.post("/api/cells", json={**ASKED, **cells}).json()
     for layer, point in enumerate(points):
         for head in range(4):
-            alone = arithmetic.cell(run, problem, step, point, head, 4, 1)  # earlier layers run fused there
+            alone = attention_arithmetic.cell(run, problem, step, point, head, 4, 1)  # earlier layers run fused there
             for part in ("q", "k", "terms", "dot", "score", "exp", "sum_exp", "weight"):
                 np.testing.assert_allclose(said[1][layer][head][part], alone[part], rtol=1e-4, atol=1e-5)
 
@@ -247,7 +249,7 @@ def test_what_cannot_be_asked_is_refused_with_a_sentence_in_both_languages(clien
 
 def test_too_many_vectors_are_refused_with_a_sentence(client, monkeypatch):
     monkeypatch.setattr(bertviz_frame, "MOST_NUMBERS", 100)
-    monkeypatch.setattr(arithmetic, "vectors", lambda *asked: pytest.fail("the model ran"))
+    monkeypatch.setattr(attention_arithmetic, "vectors", lambda *asked: pytest.fail("the model ran"))
     answer = client.post("/api/vectors", json={**ASKED, "points": ["blocks.0.attn"]})
     assert "100" in answer.json()["problem"]["en"]
 
@@ -272,7 +274,7 @@ def test_long_inputs_are_pooled_by_their_largest_and_one_head_stays_exact():
     side = group["pooled"]
     assert side > 1 and max(sent.shape[-2:]) <= GRID_SIDE
     weights = captured(run, problem, 0)["blocks.1.attn.weights"][0]
-    exact, _ = arithmetic.exact_head(run, problem, 0, "blocks.1.attn", 1)
+    exact, _ = attention_arithmetic.exact_head(run, problem, 0, "blocks.1.attn", 1)
     torch.testing.assert_close(exact, weights[1])
     tile = weights[1, 2 * side : 3 * side, 5 * side : 6 * side].max()
     unit = 255 if sent.dtype == np.uint8 else 1

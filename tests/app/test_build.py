@@ -6,10 +6,12 @@ import torch
 from fastapi.testclient import TestClient
 
 import core
-from app import build, build_costs, build_flow, gallery, payload
 from app.main import make_app
-from app.problem import typed
-from core.config import CONFIGS
+from app.service import payload
+from app.service.build import activations, costs, model_plan
+from app.service.inputs import typed
+from app.service.runs import run_registry
+from core.config.families import CONFIGS
 from tests.core.examples import FAMILIES, label, small_config, variants
 
 SOME = [(family, options) for family in FAMILIES for options in variants(family)[::7]]
@@ -33,7 +35,7 @@ def counted(part: dict) -> int:
 @pytest.mark.parametrize("name", [*FAMILIES, *core.PRESETS])
 def test_the_drawing_has_the_models_own_counts_and_shapes(client, name):
     config = core.configure(name)
-    asked = {"family": config.family, "options": build.changed(config), "time": 6, "target_time": 5}
+    asked = {"family": config.family, "options": model_plan.changed(config), "time": 6, "target_time": 5}
     plan = client.post("/api/build/plan", json=asked).json()
     model = core.build(config, device="meta").eval()
     total = sum(weight.numel() for weight in model.parameters())
@@ -56,16 +58,16 @@ def test_the_drawing_has_the_models_own_counts_and_shapes(client, name):
 def test_the_python_rebuilds_it(family, options):
     config = small_config(family, **options)
     made: dict = {}
-    exec(build.python_of(config), made)
+    exec(model_plan.python_of(config), made)
     assert made["model"].config == config
 
 
 @pytest.mark.parametrize("name", core.PRESETS)
 def test_presets_are_built_by_their_shortest_name(name):
     config = core.configure(name)
-    code = build.python_of(config)
+    code = model_plan.python_of(config)
     assert code.splitlines()[-1].startswith('model = core.build("')
-    assert build.preset_of(config) in (name, *core.PRESETS)
+    assert model_plan.preset_of(config) in (name, *core.PRESETS)
     made: dict = {}
     exec(code.replace('")', '", device="meta")') if f'"{name}"' in code else code, made)
     assert made["model"].config == config
@@ -73,10 +75,10 @@ def test_presets_are_built_by_their_shortest_name(name):
 
 def test_only_what_differs_is_written():
     assert (
-        build.python_of(core.configure("gpt", n_layers=3, dropout=0.0))
+        model_plan.python_of(core.configure("gpt", n_layers=3, dropout=0.0))
         == 'import core\n\nmodel = core.build("gpt", n_layers=3)'
     )
-    assert 'core.build("bert-large")' in build.python_of(core.configure("bert-large"))
+    assert 'core.build("bert-large")' in model_plan.python_of(core.configure("bert-large"))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,7 @@ def test_absurd_questions_are_answered_too(client):
 
 
 def test_every_option_is_offered_with_its_words():
-    offered = build.offered()
+    offered = model_plan.offered()
     assert [one["name"] for one in offered["families"]] == core.models()
     for one in offered["families"]:
         names = [option["name"] for option in one["options"]]
@@ -118,7 +120,7 @@ def test_every_option_is_offered_with_its_words():
 
 
 def test_the_thumbnail_is_the_runs_own_tensor(client):
-    run = gallery.open_run("induction-gpt").run
+    run = run_registry.open_run("induction-gpt").run
     text = "a b c d a b c d"
     problem = typed(run, text)
     asked = client.get("/api/build/of/induction-gpt").json()
@@ -169,7 +171,7 @@ def test_a_held_out_problem_that_is_not_there_is_refused_with_a_sentence(client)
 
 def test_of_each_snapshot_only_the_thumbnail_is_held():
     whole = torch.rand(2, 20, 90, 80)
-    kept = build_flow.small(whole)
+    kept = activations.small(whole)
     assert kept.shape == (16, 64, 64) and kept.untyped_storage().nbytes() == 4 * kept.numel()
     assert torch.equal(kept, whole[0, :16, :64, :64])
 
@@ -195,14 +197,14 @@ def test_costs_are_predicted_for_all_and_measured_for_small(client):
     large = {"family": "bert", "options": core.PRESETS["bert-large"].options}
     assert client.post("/api/build/costs", json=large).json()["measurable"] == []
     assert client.post("/api/build/measure", json={**large, "length": 16}).headers["x-refused"]
-    assert [one["name"] for one in build_costs.layers()] == ["rnn", "cnn", "attention"]
+    assert [one["name"] for one in costs.layers()] == ["rnn", "cnn", "attention"]
 
 
 def test_what_estimates_leave_out():
     paper = core.configure("transformer", vocab_size=50_000, d_model=512, n_heads=8, n_layers=6, d_ff=2_048)
-    plan = build.plan(paper, 4, 4)
+    plan = model_plan.plan(paper, 4, 4)
     said = " ".join(note["en"] for note in plan["notes"])
     assert "parameters (21 %)" in said and "（21%）" in plan["notes"][0]["zh"]
     assert "92 million" in said and f"{12 * (2 * 512 * 2_048 + 512 + 2_048):,}" in said
-    tied = build.plan(core.configure("gpt2-small"), 4, 4)
+    tied = model_plan.plan(core.configure("gpt2-small"), 4, 4)
     assert any("head.proj.weight is token_embedding.weight" in note["en"] for note in tied["notes"])

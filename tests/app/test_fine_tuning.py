@@ -7,11 +7,11 @@ import dataclasses
 import pytest
 from fastapi.testclient import TestClient
 
-from app import fine_tuning
 from app.main import make_app
-from core.forks import Origin
-from core.recipes.fine_tuning import PRETRAINING, TUNING, fine_tuned, pretraining
-from core.run import Run, key_of
+from app.service.experiments import fine_tuning
+from core.runs.fork import Origin
+from core.runs.recipes.fine_tuning import PRETRAINING, TUNING, fine_tuned, pretraining
+from core.runs.run import Run, key_of
 
 WAYS = ("tuned", "scratch")
 
@@ -22,7 +22,7 @@ def test_the_recipes_are_those_of_the_numbers():
     assert (facts["first_steps"], facts["steps"]) == (PRETRAINING["steps"], TUNING["steps"])
     for s, seed in enumerate(facts["seeds"]):
         parent = Run(pretraining(), seed)
-        assert facts["pretrained"][s] == parent.key, "run `python -m app.fine_tuning`"
+        assert facts["pretrained"][s] == parent.key, "run `python -m app.service.experiments.fine_tuning`"
         origin = Origin(parent.key, PRETRAINING["steps"], True)
         for i, labels in enumerate(facts["labels"]):
             recipe = dataclasses.replace(fine_tuned(parent, labels).recipe, origin=origin)

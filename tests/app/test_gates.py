@@ -7,17 +7,19 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 import core
-from app import gallery, gates, payload, shipped
 from app.i18n import WORDS
 from app.main import STATIC
-from app.problem import Problem, held_out, typed
 from app.routes import bundles, looks, router
 from app.routes import gates as routes
-from core import InputError, measures
-from core.recipes import make_recipe
-from core.run import Run
-from core.training.history import Snapshot
+from app.service import gates, payload
+from app.service.inputs import Problem, held_out, typed
+from app.service.runs import run_registry, shipped
+from core import InputError
+from core.analysis import measures
+from core.runs.recipes import make_recipe
+from core.runs.run import Run
 from core.training.optimisers import load_parameters
+from core.training.snapshots import Snapshot
 
 PARITY = "3 2 3 3 2 2 3 2 3 3 3 2"
 MADE = [
@@ -40,7 +42,7 @@ def made(family: str, task: str, model: dict) -> Run:
 
 
 def cases() -> list:
-    shipped_runs = [pytest.param(lambda name=name: gallery.open_run(name).run, id=name) for name in RECURRENT]
+    shipped_runs = [pytest.param(lambda name=name: run_registry.open_run(name).run, id=name) for name in RECURRENT]
     return shipped_runs + [
         pytest.param(lambda one=one: made(*one), id=f"{one[0]}-{'-'.join(map(str, one[2].values()))}") for one in MADE
     ]
@@ -86,7 +88,7 @@ def test_the_sums_and_first_states_give_every_gate_and_state(make):
 
 
 def test_measures_are_cores_own():
-    run = gallery.open_run("parity-lstm").run
+    run = run_registry.open_run("parity-lstm").run
     (layer,) = gates.workings_of(run, typed(run, PARITY))
     sent, forget = layer.arrays(), layer.cells.points["forget"]
     for i in (0, -1):
@@ -97,7 +99,7 @@ def test_measures_are_cores_own():
 
 
 def test_the_path_lies_in_the_plane_of_the_trained_states():
-    run = gallery.open_run("parity-lstm").run
+    run = run_registry.open_run("parity-lstm").run
     (layer,) = gates.workings_of(run, typed(run, PARITY))
     sent, hidden = layer.arrays(), layer.cells.points["hidden"].double().numpy()  # (snapshot, time, unit)
     centre = hidden[-1].mean(0)
@@ -122,13 +124,13 @@ def test_signals_are_what_the_tokens_say():
 
 @pytest.mark.parametrize("text", ["3", "3 2", "2 2 2 2"])
 def test_short_and_still_inputs_give_numbers(text):
-    run = gallery.open_run("parity-gru").run
+    run = run_registry.open_run("parity-gru").run
     _, arrays = payload.unpack(gates.pack_workings(run, typed(run, text), [], []))
     assert all(np.isfinite(array).all() for array in arrays.values())
 
 
 def test_a_model_without_recurrence_is_refused_before_it_is_copied(monkeypatch):
-    run = gallery.open_run("induction-gpt").run
+    run = run_registry.open_run("induction-gpt").run
     monkeypatch.setattr(gates, "deepcopy", lambda model: pytest.fail("copied"))
     with pytest.raises(InputError, match="no recurrent layers"):
         gates.gradients_of(run, held_out(run, 0).batch)
@@ -143,7 +145,7 @@ def test_states_that_have_left_all_bounds_leave_the_others_their_path(last):
 
 
 def test_gradients_are_autograds_own_and_do_not_end_at_0():
-    run = gallery.open_run("parity-rnn").run
+    run = run_registry.open_run("parity-rnn").run
     problem = typed(run, PARITY)
     steps = [snapshot.step for snapshot in run.snapshots]
     header, arrays = payload.unpack(routes.packed_gradients("parity-rnn", PARITY, None, "input"))
@@ -167,7 +169,7 @@ def test_an_open_forget_gate_lets_the_gradient_through_and_an_rnn_does_not():
 def test_peers_read_the_same_input():
     assert routes.peers("parity-gru") == ["parity-rnn", "parity-gru", "parity-lstm"]
     assert routes.peers("parity-rnn-fails") == ["parity-rnn-fails"]  # other symbols
-    problems: list[Problem] = [held_out(gallery.open_run(name).run, 4) for name in routes.peers("parity-gru")]
+    problems: list[Problem] = [held_out(run_registry.open_run(name).run, 4) for name in routes.peers("parity-gru")]
     assert len({problem.text for problem in problems}) == 1
 
 

@@ -15,12 +15,14 @@ from transformers.models.roformer.modeling_roformer import (
 from transformers.models.t5.modeling_t5 import T5Attention
 
 import core
-from app import extrapolation, payload, positions, shipped
 from app.i18n import WORDS
 from app.main import make_app
-from app.positions import LIMITS
+from app.service import payload, positions
+from app.service.experiments import extrapolation
+from app.service.positions import LIMITS
+from app.service.runs import shipped
 from core import InputError
-from core.run import Run, key_of
+from core.runs.run import Run, key_of
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +217,9 @@ def test_the_comparison_is_complete_and_of_todays_recipes():
     for one in facts["schemes"]:
         recipe = extrapolation.recipe_of(one["scheme"])
         assert recipe.model.position == one["scheme"]
-        assert one["keys"] == [key_of(recipe, seed) for seed in facts["seeds"]], "run `python -m app.extrapolation`"
+        assert one["keys"] == [key_of(recipe, seed) for seed in facts["seeds"]], (
+            "run `python -m app.service.experiments.extrapolation`"
+        )
         assert np.shape(one["accuracy"]) == (len(facts["seeds"]), len(facts["lengths"]))
 
 

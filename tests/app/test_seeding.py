@@ -6,15 +6,17 @@ import pytest
 import torch
 
 import core
-from app import build_flow, gates, positions, shipped
-from core import costs
+from app.service import gates, positions
+from app.service.build import activations
+from app.service.runs import shipped
+from core.analysis import costs
 from core.seeding import seeded
 
 SMALL = core.configure("gpt", n_layers=1, n_heads=2, d_model=8, vocab_size=10)
 BEGINNINGS = {
     "a shipped run": lambda: shipped.load("parity-rnn"),
     "one for its gradients": lambda: gates._newborn(core.configure("rnn", d_hidden=4), 0),
-    "one for a thumbnail": lambda: build_flow.flow(SMALL, "logits", None, None, 4, 4),
+    "one for a thumbnail": lambda: activations.flow(SMALL, "logits", None, None, 4, 4),
     "one to be measured": lambda: costs.fresh(SMALL),
     "one without positions": lambda: positions.none("a b", "reverse", 0),
 }

@@ -4,12 +4,12 @@ import pytest
 import torch
 
 import core
-from app import shipped
-from app.shipped_weights import pack, unpack
+from app.service.runs import shipped
+from app.service.runs.shipped_weights import pack, unpack
+from core.analysis.training_events import find_moments
 from core.layers.masks import InputError
-from core.moments import find_moments
-from core.run import key_of
-from core.training.history import Snapshot
+from core.runs.run import key_of
+from core.training.snapshots import Snapshot
 
 FAILS = {"parity-rnn-fails"}
 
@@ -87,8 +87,8 @@ def test_thinning_keeps_the_first_the_last_and_the_wanted():
 
 
 def test_unknown_names_are_refused():
-    from app import gallery
+    from app.service.runs import run_registry
 
     for name in ("", "nothing", "../core/run", "induction-gpt\0"):
         with pytest.raises(InputError):
-            gallery.open_run(name)
+            run_registry.open_run(name)

@@ -13,18 +13,18 @@ import pytest
 from fastapi.testclient import TestClient
 
 import core
-from app.jobs import Settings, office
 from app.main import make_app
-from app.option_names import NAMES
 from app.routes import train
-from app.training import MOST_FILE_BYTES, check_size
-from app.training_menu import menu
-from app.training_names import run_lead, run_title
-from core.forks import Forked, Origin
-from core.jobs.sight import Sitting
-from core.recipes import RECIPES, Recipe, recipe
-from core.run import key_of
-from tests.jobs.small_runs import until
+from app.service.build.option_titles import NAMES
+from app.service.runs.job_service import Settings, office
+from app.service.training.menu import menu
+from app.service.training.requests import MOST_FILE_BYTES, check_size
+from app.service.training.run_titles import run_lead, run_title
+from core.jobs.probe import Sitting
+from core.runs.fork import Forked, Origin
+from core.runs.recipes import RECIPES, Recipe, recipe
+from core.runs.run import key_of
+from tests.core.jobs.small_runs import until
 
 LSTM = {"family": "lstm", "task": "parity", "variant": "default"}
 COPY = {"family": "transformer", "task": "copy", "variant": "default"}
@@ -269,7 +269,7 @@ def test_runs_are_called_by_what_tells_them_apart():
         "RNN on parity, learning rate too high, seed 0": recipe("rnn", "parity", "too-fast"),
         "RNN on parity, steps 189, batch size 32, seed 0": changed("rnn", "parity", steps=189, batch_size=32),
         "LSTM on parity, by heart: 2,000 fixed problems, learning rate 0.5, seed 0": changed("lstm", "parity", "source", lr=0.5),
-        "GPT on sort, steps 50, learning rate 0.02, seed 0": core.recipes.make_recipe("gpt", "sort", training={"steps": 50, "lr": 0.02}),
+        "GPT on sort, steps 50, learning rate 0.02, seed 0": core.runs.recipes.make_recipe("gpt", "sort", training={"steps": 50, "lr": 0.02}),
     }  # fmt: skip
     for title, one in made.items():
         assert run_title(one, 0).en == title

@@ -18,9 +18,9 @@ from pathlib import Path
 import torch
 
 from core.allocator import keep_freed_memory
-from core.moments import head_history
-from core.recipes import RECIPES, Recipe, recipe
-from core.run import Run, key_of
+from core.analysis.training_events import head_history
+from core.runs.recipes import RECIPES, Recipe, recipe
+from core.runs.run import Run, key_of
 from core.training import Diverged
 from tests.bench.learn_table import Row, in_print, page, summary
 

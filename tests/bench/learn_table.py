@@ -6,7 +6,7 @@ import statistics
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from core.recipes import Recipe
+    from core.runs.recipes import Recipe
     from tests.bench.learn import Learnt
 
 FIRST_MEASURED = {  # steps until solved, median or range (and seeds solved, where counted), of the first experiments

@@ -12,7 +12,7 @@ import transformers as hf
 from transformers.utils import logging
 
 import core
-from core.text import train_tokenizer
+from core.text.tokenizer import train_tokenizer
 from tests.bench.measure import Row, compare
 
 TIME = 128

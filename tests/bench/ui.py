@@ -18,7 +18,7 @@ import torch
 from bertviz import model_view
 from playwright.sync_api import Browser, sync_playwright
 
-from app.bertviz_frame import installed
+from app.service.bertviz_frame import installed
 from tests.bench.ui_busy import busy
 from tests.bench.ui_measure import moves, new_page, p95
 from tests.browser.conftest import CHROMIUM_ARGS, LIBRARIES, _chromium

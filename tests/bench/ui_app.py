@@ -19,13 +19,13 @@ import torch
 import uvicorn
 from fastapi import FastAPI
 
-from app.gallery import Offer, offer
-from app.jobs import Settings, office
 from app.main import make_app
-from app.shipped import Opened
-from core.options import Text
-from core.recipes import make_recipe
-from core.run import Run
+from app.service.runs.job_service import Settings, office
+from app.service.runs.run_registry import Offer, offer
+from app.service.runs.shipped import Opened
+from core.config.options import Text
+from core.runs.recipes import make_recipe
+from core.runs.run import Run
 
 WIDE = {"n_layers": 12, "n_heads": 12, "d_model": 48, "d_ff": 48}
 FRAMES, HEADS, SIDE = 24, 8, 16  # of the picture that both sides show

@@ -8,14 +8,14 @@ import sys
 import torch
 import uvicorn
 
-from app.gallery import Offer, offer
 from app.main import make_app
-from app.shipped import Opened
-from core.options import Text
-from core.recipes import make_recipe
-from core.run import Run
-from core.training.history import Snapshot
+from app.service.runs.run_registry import Offer, offer
+from app.service.runs.shipped import Opened
+from core.config.options import Text
+from core.runs.recipes import make_recipe
+from core.runs.run import Run
 from core.training.loop import Step
+from core.training.snapshots import Snapshot
 
 NAME, TOKENS, LAYERS, HEADS = "long-bert", 512, 12, 12
 ODD_NAME, ODD_LSTM = "odd-gpt", "odd-lstm"

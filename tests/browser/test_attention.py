@@ -12,12 +12,13 @@ import torch
 from playwright.sync_api import Frame, Page, expect
 
 import core
-from app import arithmetic, shipped
 from app.i18n import WORDS
-from app.looking import look
-from app.problem import held_out, typed
-from core import measures
-from core.moments import CLEAR
+from app.service import attention_arithmetic
+from app.service.inputs import held_out, typed
+from app.service.runs import shipped
+from app.service.snapshot_arrays import look
+from core.analysis import measures
+from core.analysis.training_events import CLEAR
 from tests.browser import long_app
 from tests.browser.conftest import free_port, served
 from tests.browser.driving import choose_run, open_app, shown
@@ -106,7 +107,7 @@ def test_a_clicked_cell_shows_its_arithmetic_and_keeps_it_in_step(new_page, seen
         step = looked.steps[moment]
         expect(page.locator(".arithmetic .figure-tools small")).to_contain_text(f"Head {layer}.{head}")
         parts = arithmetic_shown(page, step)
-        cell = arithmetic.cell(run, problem, step, f"blocks.{layer}.attn", head, query, key)
+        cell = attention_arithmetic.cell(run, problem, step, f"blocks.{layer}.attn", head, query, key)
         for part, value in (("dot", cell["dot"]), ("scaled", cell["dot"] * cell["scale"]), ("score", cell["score"])):
             assert float(parts[part]) == pytest.approx(value, abs=1e-4)
         assert float(parts["weight"]) == pytest.approx(cell["weight"], abs=1e-6)
@@ -174,7 +175,7 @@ def test_bertviz_draws_our_tensors_and_follows_the_moment(new_page, seen, theme)
     np.testing.assert_allclose(lines, weights[6].flatten(), atol=1e-5)
     view(page, "neuron")
     frame = frame_drawn(page, looked.steps[6])
-    queries, _, _ = arithmetic.vectors(run, problem, looked.steps[6], [f"blocks.{layer}.attn"])
+    queries, _, _ = attention_arithmetic.vectors(run, problem, looked.steps[6], [f"blocks.{layer}.attn"])
     drawn = frame.evaluate(
         "[...document.querySelectorAll('#expanded #queries .element')].map((e) => +e.dataset.value)"
     )

@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 import core
 from app.i18n import WORDS
-from app.option_names import NAMES
-from core.config import CONFIGS
+from app.service.build.option_titles import NAMES
+from core.config.families import CONFIGS
 from tests.browser.building import (
     captured,
     choose_family,

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from app import fine_tuning
 from app.i18n import WORDS
+from app.service.experiments import fine_tuning
 from tests.browser.driving import open_app
 
 WAYS = ("tuned", "scratch")

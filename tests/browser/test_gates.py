@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import Download, Page, expect
 
-from app import payload, shipped
 from app.i18n import WORDS
-from app.looking import Look, look
-from app.problem import typed
 from app.routes import gates as routes
-from core import measures
+from app.service import payload
+from app.service.inputs import typed
+from app.service.runs import shipped
+from app.service.snapshot_arrays import Look, look
+from core.analysis import measures
 from tests.browser.driving import choose_run, shown
 from tests.browser.eyes import minded
 

@@ -11,8 +11,10 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from app import extrapolation, positions, shipped
 from app.i18n import WORDS
+from app.service import positions
+from app.service.experiments import extrapolation
+from app.service.runs import shipped
 from core.layers.positions import Alibi, Rotary, Sinusoidal, t5_bucket
 from tests.browser.driving import choose_run, open_app, shown, wait_until
 from tests.browser.eyes import minded

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from app import shipped
 from app.i18n import WORDS
-from app.looking import look
 from app.page import TABS
-from app.problem import typed
+from app.service.inputs import typed
+from app.service.runs import shipped
+from app.service.snapshot_arrays import look
 from tests.browser.driving import choose_run, open_app, shown, wait_until
 from tests.browser.eyes import minded
 

@@ -5,8 +5,8 @@ import math
 import pytest
 from playwright.sync_api import Page, expect
 
-from app import shipped
 from app.i18n import WORDS
+from app.service.runs import shipped
 from tests.browser.driving import choose_run, open_app, shown, wait_until
 
 WORD = WORDS["en"]

@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 
 import core
 from app.i18n import WORDS
-from app.training import count
-from core.recipes import make_recipe
+from app.service.training.requests import count
+from core.runs.recipes import make_recipe
 from tests.browser.driving import choose_run, shown, wait_until
 from tests.browser.training import choose, do, focus, open_train, press_train, until
 
@@ -217,7 +217,7 @@ def test_a_recipe_is_what_core_makes_of_it(new_page):
     page = open_train(new_page)
     choose(page, "transformer", "copy", "learned", model={"n_heads": 8}, knobs={"n_symbols": 12})
     made = make_recipe("transformer", "copy", model={"d_model": 64, "n_heads": 8, "n_layers": 1, "d_ff": 64, "norm_placement": "pre", "tie_embeddings": False, "position": "learned"}, knobs={"n_symbols": 12}, training={"lr": 1e-2, "steps": 100, "schedule": "linear"})  # fmt: skip
-    wait_until(page, f"s.shown.check?.key === '{core.run.key_of(made, 0)}'")
+    wait_until(page, f"s.shown.check?.key === '{core.runs.run.key_of(made, 0)}'")
     expect(page.locator(".train-facts")).to_contain_text(f"{count(made):,}")
     changed = page.locator(".train-recipe .control.changed label code")
     expect(changed).to_have_text(["n_symbols", "n_heads"])

@@ -9,11 +9,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import core
-from core.config import CONFIGS
-from core.layers.heads import IGNORE
+from core.config.families import CONFIGS
+from core.config.options import Option
 from core.layers.masks import valid_mask
+from core.layers.task_heads.heads import IGNORE
 from core.models import takes_two
-from core.options import Option
 
 torch.set_num_threads(1)  # for tensors this small, more threads only wait for each other
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import core
-from core.costs_layers import layers_compared
-from core.run import Run
+from core.analysis.layer_costs import layers_compared
+from core.runs.run import Run
 from core.seeding import seeded
 
 
@@ -38,13 +38,13 @@ def test_the_generator_is_left_as_it_was_and_blocks_nest():
 
 
 def test_runs_that_begin_at_once_have_their_own_weights(monkeypatch):
-    def hesitant(config: core.config.Config) -> torch.nn.Module:
+    def hesitant(config: core.config.families.Config) -> torch.nn.Module:
         sleep(0.005)
         return core.build(config)
 
     recipe = core.recipe("rnn", "parity")
     alone = [Run(recipe, seed).snapshots[0].weights for seed in range(4)]
-    monkeypatch.setattr("core.run.build", hesitant)
+    monkeypatch.setattr("core.runs.run.build", hesitant)
     with ThreadPoolExecutor(4) as pool:
         together = pool.map(lambda seed: Run(recipe, seed).snapshots[0].weights, range(4))
         for expected, found in zip(alone, together, strict=True):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import demos
-from app import shipped
+from app.service.runs import shipped
 from demos.stage import Stage, play
 from demos.translation import judge
 

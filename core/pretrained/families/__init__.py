@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.config import BertConfig, Config, GptConfig, RoformerConfig, T5Config
+from core.config.families import BertConfig, Config, GptConfig, RoformerConfig, T5Config
 from core.pretrained.errors import PretrainedError
 from core.pretrained.families.bert import BERT, ROBERTA, ROFORMER
 from core.pretrained.families.distilbert import DISTILBERT

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.config import BertConfig
-from core.key_maps import KeyMap, combined, lines
+from core.config.families import BertConfig
 from core.pretrained.facts import THEIR_ACTIVATION, Facts
 from core.pretrained.families.family import NO_HEAD, Family, Names, Reading
+from core.pretrained.key_maps import KeyMap, combined, lines
 
 _TRUNK = KeyMap(
     lines(

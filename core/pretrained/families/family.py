@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from core.config import Config
-from core.key_maps import KeyMap
-from core.options import Text
+from core.config.families import Config
+from core.config.options import Text
 from core.pretrained.errors import PretrainedError
 from core.pretrained.facts import Facts
+from core.pretrained.key_maps import KeyMap
 
 NO_HEAD = Text(
     "The checkpoint has no head: the logits are the hidden states themselves.",

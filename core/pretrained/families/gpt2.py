@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.config import GptConfig
-from core.key_maps import KeyMap, combined, lines
+from core.config.families import GptConfig
 from core.pretrained.errors import PretrainedError
 from core.pretrained.facts import THEIR_ACTIVATION, Facts
 from core.pretrained.families.family import NO_HEAD, TIED_HEAD, Family, Names, Reading
+from core.pretrained.key_maps import KeyMap, combined, lines
 
 _TRUNK = KeyMap(
     lines(

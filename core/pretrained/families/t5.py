@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.config import T5Config
-from core.key_maps import KeyMap, lines
+from core.config.families import T5Config
 from core.pretrained.errors import PretrainedError
 from core.pretrained.facts import ACTIVATIONS, THEIR_ACTIVATION, Facts
 from core.pretrained.families.family import TIED_HEAD, Family, Names, Reading
+from core.pretrained.key_maps import KeyMap, lines
 
 GATED = {
     "gelu": "geglu-tanh",

@@ -9,7 +9,7 @@ import sentencepiece
 import transformers as hf
 
 import core
-from core.text import load_tokenizer, train_tokenizer
+from core.text.tokenizer import load_tokenizer, train_tokenizer
 from tests.core.pretrained.tiny import CHECKPOINTS
 
 TEXTS = [

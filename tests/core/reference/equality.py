@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from core.key_maps import KeyMap, to_ours
+from core.pretrained.key_maps import KeyMap, to_ours
 
 
 def randomise(model: nn.Module, std: float = 0.2, seed: int = 0) -> nn.Module:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 import core
 from core.layers.attention import Attention, Scope
-from core.layers.local import LocalAttention, LocalScope
+from core.layers.local_attention import LocalAttention, LocalScope
 from core.layers.positions import Alibi, Relative, Rotary, T5Bias
 from tests.core.reference.equality import assert_equal, padded_batch, randomise
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torchcrf import CRF
 
-from core.key_maps import KeyMap, lines
-from core.layers.crf import Crf
+from core.layers.task_heads.crf import Crf
+from core.pretrained.key_maps import KeyMap, lines
 from tests.core.reference.equality import assert_equal, assert_equal_gradients, copy_weights, padded_batch, randomise
 
 TORCHCRF = KeyMap(

@@ -10,8 +10,8 @@ import transformers
 from torch import nn
 
 import core
-from core.key_maps import KeyMap, KeyMapError, to_ours, to_theirs
 from core.pretrained.families import family_for
+from core.pretrained.key_maps import KeyMap, KeyMapError, to_ours, to_theirs
 from tests.core.reference.equality import copy_weights, randomise
 
 BERT_SIZES = {

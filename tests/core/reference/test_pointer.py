@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.layers.pointer import GlobalPointer, found_spans, span_loss
+from core.layers.task_heads.global_pointer import GlobalPointer, found_spans, span_loss
 from tests.core.reference.equality import assert_equal, padded_batch, randomise
 
 

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 import core
-from core.key_maps import KeyMap, lines
-from core.layers import unrolling
-from core.layers.recurrent import Recurrent
-from core.layers.unrolling import State
+from core.layers.recurrent import engine as recurrent_engine
+from core.layers.recurrent.cells import Recurrent
+from core.layers.recurrent.engine import State
+from core.pretrained.key_maps import KeyMap, lines
 from tests.core.reference.equality import assert_equal, assert_equal_gradients, copy_weights, padded_batch, randomise
 
 WITHIN = 1e-5
@@ -47,7 +47,7 @@ each_size = pytest.mark.parametrize(
 def engine(request, monkeypatch) -> str:
     """Both engines; the fused one with its own kernels at any length, and never."""
     name, many_steps = ENGINES[request.param]
-    monkeypatch.setattr(unrolling, "MANY_STEPS", many_steps)
+    monkeypatch.setattr(recurrent_engine, "MANY_STEPS", many_steps)
     return name
 
 

@@ -1,0 +1,1 @@
+"""The Build tab's model: controls from the configuration, its anatomy as a drawing, its costs and activations."""

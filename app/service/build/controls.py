@@ -1,0 +1,37 @@
+"""Options as the page needs them to make its controls; `static/js/controls.js` draws them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from app.service.build.option_titles import title_of
+from core import Option, Text
+
+
+def both(text: Text) -> dict[str, str]:
+    return {"en": text.en, "zh": text.zh}
+
+
+def control(option: Option) -> dict[str, Any]:
+    return {
+        "name": option.name,
+        "title": both(title_of(option.name)),
+        "kind": "choice" if option.kind is str else option.kind.__name__,
+        "help": both(option.help),
+        "low": _finite(option.low),
+        "high": _finite(option.high),
+        "choices": {value: both(text) for value, text in option.choices.items()},
+        "optional": option.optional,
+        "default": option.default,
+    }
+
+
+def controls(options: Iterable[Option]) -> list[dict[str, Any]]:
+    return [control(option) for option in options]
+
+
+def _finite(bound: float) -> float | None:
+    """JSON knows no infinity."""
+    return bound if math.isfinite(bound) else None

@@ -1,0 +1,275 @@
+"""One frozen configuration per family: which options it has, their defaults, and which combinations cannot be.
+
+A class that names its `family` is that family's; the others are what several families share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.config.catalogue import CATALOGUE, RNN_ACTIVATION, SEQ2SEQ_ATTENTION, option
+from core.config.options import ConfigError, Options, Text
+
+TAUGHT_HEADS = ("classifier", "tagger", "crf", "pointer", "qa")  # that answer from labelled examples
+CONFIGS: dict[str, type[Config]] = {}  # by family, in the order of their invention
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Options):
+    """What every family has."""
+
+    family: ClassVar[str]  # the name `core.build` knows it by
+    vocab_size: int = option("vocab_size", 100)
+    n_layers: int = option("n_layers", 2)
+    max_len: int = option("max_len", 4096)
+    dropout: float = option("dropout", 0.0)
+
+    def __init_subclass__(cls) -> None:
+        if "family" in vars(cls):
+            CONFIGS[cls.family] = cls
+
+    @classmethod
+    def title(cls) -> str:
+        return getattr(cls, "family", cls.__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecurrentConfig(Config):
+    """What RNN, GRU and LSTM share; no family by itself."""
+
+    d_embed: int = option("d_embed", 64)
+    d_hidden: int = option("d_hidden", 128)
+    n_layers: int = option("n_layers", 1)
+    bidirectional: bool = option("bidirectional", False)
+    engine: str = option("engine", "fused")
+    head: str = option("head", "classifier", only=("classifier", "tagger", "lm", "crf", "pointer", "qa"))
+    n_labels: int = option("n_labels", 2)
+
+    def check(self) -> None:
+        if self.head == "lm" and self.bidirectional:
+            raise ConfigError(
+                "bidirectional", True,
+                Text("read backwards, a language model has already seen the next token.", "反向读取时，语言模型已经看到了下一个词元。"),
+                Text("Use bidirectional=False, or head='tagger'.", "请用 bidirectional=False，或 head='tagger'。"),
+            )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class RnnConfig(RecurrentConfig):
+    family: ClassVar[str] = "rnn"
+    activation: str = option(RNN_ACTIVATION, "tanh")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GruConfig(RecurrentConfig):
+    family: ClassVar[str] = "gru"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LstmConfig(RecurrentConfig):
+    family: ClassVar[str] = "lstm"
+    forget_bias: float = option("forget_bias", 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seq2SeqConfig(Config):
+    family: ClassVar[str] = "seq2seq"
+    cell: str = option("cell", "gru")
+    attention: str = option(SEQ2SEQ_ATTENTION, "bahdanau")
+    d_embed: int = option("d_embed", 64)
+    d_hidden: int = option("d_hidden", 128)
+    n_layers: int = option("n_layers", 1)
+    bidirectional: bool = option("bidirectional", True)
+    engine: str = option("engine", "fused")
+
+    def check(self) -> None:
+        if self.bidirectional and self.d_hidden % 2:
+            raise ConfigError(
+                "d_hidden", self.d_hidden,
+                Text("a bidirectional encoder gives half of the units to each direction.", "双向编码器把单元平分给两个方向。"),
+                Text(f"Use an even number, for example {self.d_hidden + 1}.", f"请用偶数，例如 {self.d_hidden + 1}。"),
+            )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig(Config):
+    """What all transformer families share; no family by itself. The encoder–decoder's is `EncoderDecoderConfig`."""
+
+    embedding_scaled: ClassVar[bool] = True  # embeddings × √d_model
+    attention_scaled: ClassVar[bool] = True  # scores / √d_head
+    d_model: int = option("d_model", 128)
+    n_heads: int = option("n_heads", 4)
+    n_kv_heads: int | None = option("n_kv_heads", None)
+    d_head: int | None = option("d_head", None)
+    d_ff: int | None = option("d_ff", None)
+    max_len: int = option("max_len", 512)
+    position: str = option("position", "sinusoidal")
+    n_buckets: int = option("n_buckets", 32)
+    max_distance: int = option("max_distance", 128)
+    norm: str = option("norm", "layernorm")
+    norm_placement: str = option("norm_placement", "post")
+    norm_eps: float = option("norm_eps", 1e-5)
+    n_conditions: int = option("n_conditions", 2)
+    activation: str = option("activation", "relu")
+    attention: str = option("attention", "full")
+    window: int = option("window", 64)
+    bias: bool = option("bias", True)
+    tie_embeddings: bool = option("tie_embeddings", False)
+    checkpointing: bool = option("checkpointing", False)
+
+    @property
+    def kv_heads(self) -> int:
+        return self.n_kv_heads or self.n_heads
+
+    @property
+    def head_width(self) -> int:
+        return self.d_head or self.d_model // self.n_heads
+
+    @property
+    def ff_width(self) -> int:
+        return self.d_ff or 4 * self.d_model
+
+    def check(self) -> None:
+        if self.d_head is None and self.d_model % self.n_heads:
+            fitting = [heads for heads in range(1, min(self.d_model, 128) + 1) if self._fits(heads)]
+            nearest = min(fitting, key=lambda heads: abs(heads - self.n_heads), default=None)
+            use_en, use_zh = (
+                f"Use n_heads = {nearest}, or set d_head.",
+                f"请用 n_heads = {nearest}，或设置 d_head。",
+            )
+            raise ConfigError(
+                "n_heads", self.n_heads,
+                Text(f"d_model = {self.d_model} cannot be split into {self.n_heads} equal heads.", f"d_model = {self.d_model} 不能等分为 {self.n_heads} 个头。"),
+                Text(use_en, use_zh) if nearest else Text("Set d_head.", "请设置 d_head。"),
+            )  # fmt: skip
+        if self.n_heads % self.kv_heads:
+            fitting = ", ".join(str(h) for h in range(1, self.n_heads + 1) if self.n_heads % h == 0)
+            raise ConfigError(
+                "n_kv_heads", self.n_kv_heads,
+                Text(f"{self.n_heads} query heads cannot share {self.n_kv_heads} key-value heads evenly.", f"{self.n_heads} 个查询头无法平均共享 {self.n_kv_heads} 个键值头。"),
+                Text(f"Use one of: {fitting}.", f"可用：{fitting}。"),
+            )  # fmt: skip
+        if self.position == "rope" and self.head_width % 2:
+            even = min(self.head_width + 1, 1_024)
+            raise ConfigError(
+                "position", "rope",
+                Text(f"RoPE turns pairs of numbers, but a head is {self.head_width} wide.", f"RoPE 旋转成对的数，而每个头宽 {self.head_width}。"),
+                Text(f"Use an even head width, for example d_head = {even}.", f"请用偶数头宽，例如 d_head = {even}。"),
+            )  # fmt: skip
+        if self.position == "sinusoidal" and self.d_model % 2:
+            more = 1 if self.d_head else self.n_heads  # the heads still fit
+            even = self.d_model + (more if self.d_model + more <= CATALOGUE["d_model"].high else -more)
+            raise ConfigError(
+                "position", "sinusoidal",
+                Text(f"sines and cosines come in pairs, but d_model = {self.d_model} is odd.", f"正弦与余弦成对出现，而 d_model = {self.d_model} 是奇数。"),
+                Text(f"Use d_model = {even}.", f"请用 d_model = {even}。"),
+            )  # fmt: skip
+        whole, near = 4 * max(1, self.n_buckets // 4), self.n_buckets // 2
+        if self.position == "t5" and self.n_buckets % 4:
+            raise ConfigError(
+                "n_buckets", self.n_buckets,
+                Text("T5 splits buckets by direction, and by near and far.", "T5 按方向、再按远近划分桶。"),
+                Text(f"Use a multiple of 4: n_buckets = {whole}.", f"请用 4 的倍数：n_buckets = {whole}。"),
+            )  # fmt: skip
+        if self.position == "t5" and self.max_distance <= near:
+            raise ConfigError(
+                "max_distance", self.max_distance,
+                Text(f"of n_buckets = {self.n_buckets}, those for near offsets reach as far as {near}.", f"n_buckets = {self.n_buckets} 时，近处的桶已达到 {near}。"),
+                Text(f"Use max_distance = {near + 1} or more.", f"请用 max_distance = {near + 1} 或更大。"),
+            )  # fmt: skip
+
+    def _fits(self, n_heads: int) -> bool:
+        """Could it have so many heads, all else being as it is?"""
+        shared = self.n_kv_heads is None or n_heads % self.n_kv_heads == 0
+        paired = self.position != "rope" or self.d_model // n_heads % 2 == 0
+        return self.d_model % n_heads == 0 and shared and paired
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderDecoderConfig(TransformerConfig):
+    """The Transformer as first published: one stack reads, the other writes. Families like it add to this."""
+
+    family: ClassVar[str] = "transformer"
+    n_decoder_layers: int | None = option("n_decoder_layers", None)
+    cross_position: bool = option("cross_position", True)
+    downsample: int = option("downsample", 1)
+
+    @property
+    def decoder_layers(self) -> int:
+        return self.n_decoder_layers or self.n_layers
+
+
+@dataclass(frozen=True, kw_only=True)
+class BertConfig(TransformerConfig):
+    family: ClassVar[str] = "bert"
+    embedding_scaled: ClassVar[bool] = False
+    position: str = option("position", "learned")
+    activation: str = option("activation", "gelu")
+    norm_eps: float = option("norm_eps", 1e-12)
+    tie_embeddings: bool = option("tie_embeddings", True)
+    n_segments: int = option("n_segments", 2)
+    head: str = option("head", "mlm", only=("mlm", *TAUGHT_HEADS, "none"))
+    n_labels: int = option("n_labels", 2)
+    pooler: str = option("pooler", "tanh", later=True)
+    next_sentence: bool | None = option("next_sentence", None, later=True)
+    head_activation: str = option("head_activation", "gelu", later=True)
+    position_offset: int = option("position_offset", 0, later=True)
+
+    @property
+    def judges_sentences(self) -> bool:
+        return self.head == "mlm" and (self.pooler != "none" if self.next_sentence is None else self.next_sentence)
+
+    def check(self) -> None:
+        super().check()
+        if self.pooler == "none" and self.head == "classifier":
+            raise ConfigError(
+                "pooler", "none",
+                Text("a classifier reads the one vector that the pooler makes.", "分类器读取池化层给出的那一个向量。"),
+                Text("Use pooler = 'tanh', or head = 'tagger'.", "请用 pooler = 'tanh'，或 head = 'tagger'。"),
+            )  # fmt: skip
+        if self.pooler == "none" and self.judges_sentences:
+            raise ConfigError(
+                "next_sentence", True,
+                Text("whether one sentence follows the other is read off the pooler, and there is none.", "两句是否承接要由池化层判断，而这里没有池化层。"),
+                Text("Use next_sentence = False, or pooler = 'tanh'.", "请用 next_sentence = False，或 pooler = 'tanh'。"),
+            )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoformerConfig(BertConfig):
+    family: ClassVar[str] = "roformer"
+    position: str = option("position", "rope")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GptConfig(TransformerConfig):
+    family: ClassVar[str] = "gpt"
+    embedding_scaled: ClassVar[bool] = False
+    position: str = option("position", "learned")
+    activation: str = option("activation", "gelu-tanh")
+    norm_placement: str = option("norm_placement", "pre")
+    tie_embeddings: bool = option("tie_embeddings", True)
+    causal: bool = option("causal", True)
+    head: str = option("head", "lm", only=("lm", *TAUGHT_HEADS, "none"))
+    n_labels: int = option("n_labels", 2)
+    classifier_bias: bool = option("classifier_bias", True, later=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class T5Config(EncoderDecoderConfig):
+    family: ClassVar[str] = "t5"
+    embedding_scaled: ClassVar[bool] = False
+    attention_scaled: ClassVar[bool] = False  # folded into the initial weights of the queries
+    position: str = option("position", "t5")
+    norm: str = option("norm", "rmsnorm")
+    norm_placement: str = option("norm_placement", "pre")
+    norm_eps: float = option("norm_eps", 1e-6)
+    bias: bool = option("bias", False)
+    tie_embeddings: bool = option("tie_embeddings", True)
+    cross_position: bool = option("cross_position", False)
+    scale_output: bool | None = option("scale_output", None, later=True)
+
+    @property
+    def scales_output(self) -> bool:
+        return self.tie_embeddings if self.scale_output is None else self.scale_output

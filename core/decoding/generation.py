@@ -1,0 +1,128 @@
+"""From a model to text: the next token, again and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from core.config.families import CONFIGS, Config
+from core.config.options import ConfigError, Text
+from core.decoding.beam import beam
+from core.decoding.decoders import make_writer
+from core.decoding.options import Decoding
+from core.decoding.special_tokens import OWN, Ends, chosen_signs
+from core.decoding.strategies import Watch, Written, one_by_one
+from core.layers.masks import InputError, check_input
+from core.models import FAMILIES, takes_two
+
+
+def generate(model: nn.Module, ids: Tensor, lengths: Tensor | None = None, **options: Any) -> Tensor:
+    """(batch · n_best, ≤ max_new): what the model writes after `ids` (one-sequence families) or as their translation.
+
+    `core.generate(model, ids, strategy="beam", beams=4, max_new=20)`; the options are those of `Decoding` and `write`.
+    """
+    return write(model, ids, lengths, **options).tokens
+
+
+@torch.no_grad()
+def write(
+    model: nn.Module,
+    ids: Tensor,
+    lengths: Tensor | None = None,
+    *,
+    bos: int | str = OWN,
+    eos: Ends | str = OWN,
+    pad: int | str = OWN,
+    prefix: Tensor | None = None,
+    cache: bool = True,
+    watch: Watch | None = None,
+    **options: Any,
+) -> Written:
+    """As `generate`, with the texts' scores; `watch` is shown every choice.
+
+    A row ends with `eos` (or any of several) and is then filled with `pad`; so it is where every token is ruled out,
+    and nothing is written past the model's max_len. An encoder–decoder goes on from `bos` and, if it is given, from
+    `prefix` (batch, time): how its text is to begin. These signs are the model's own unless others are named. The
+    model is left in the mode it was in. Without `cache` the whole text is read again at every step: slower, the same
+    numbers.
+    """
+    how = Decoding.make(**options)
+    if not isinstance(getattr(model, "config", None), Config):
+        raise InputError(
+            f"Only models made by core.build can write, not {type(model).__name__}.",
+            f"只有 core.build 构建的模型可以书写，{type(model).__name__} 不可以。",
+        )
+    if not writes(model):
+        raise _does_not_write(model.config)
+    lengths = check_input(ids, lengths, model.config.vocab_size, model.config.max_len)
+    ids = ids.long()
+    signs = chosen_signs(model, bos=bos, eos=eos, pad=pad)
+    check_prefix(model, ids, prefix)
+    start = ids.new_full((len(ids), 1), signs.bos)
+    if takes_two(model):
+        start = start if prefix is None else torch.cat([start, prefix.to(ids.device)], dim=1)
+        texts, room = start.tolist(), model.config.max_len + 1 - start.shape[1]
+    else:
+        texts = texts_of(ids, lengths)
+        room = model.config.max_len - max(map(len, texts))
+    was_training = model.training
+    model.eval()
+    try:
+        writer = make_writer(model, ids, lengths, start, cache)
+        choose = beam if how.strategy == "beam" else one_by_one
+        if room < 1:
+            return Written(ids.new_empty(len(ids) * how.n_best, 0), torch.zeros(len(ids) * how.n_best))
+        ends = torch.tensor(signs.ends, dtype=torch.long, device=ids.device)
+        return choose(writer, texts, how, min(how.max_new, room), ends, signs.pad, watch or (lambda choice: None))
+    finally:
+        model.train(was_training)
+
+
+def writes(model: nn.Module) -> bool:
+    """Does it predict next tokens?"""
+    return takes_two(model) or model.config.head == "lm"
+
+
+def _has_lm_head(family: str) -> bool:
+    return any(option.name == "head" and "lm" in option.choices for option in CONFIGS[family].options())
+
+
+def _does_not_write(config: Config) -> ConfigError:
+    able = ", ".join(family for family in FAMILIES if _has_lm_head(family))
+    pairs = ", ".join(family for family, kind in FAMILIES.items() if takes_two(kind))
+    if _has_lm_head(config.family):
+        remedy = Text(
+            "Build it with head='lm', or use an encoder–decoder.", "请用 head='lm' 构建，或使用编码器–解码器。"
+        )
+    else:
+        remedy = Text(
+            f"Models that can: {able}, each with head='lm'; {pairs}.",
+            f"可用的模型：{able.replace(', ', '、')}（均用 head='lm'）；{pairs.replace(', ', '、')}。",
+        )
+    why = Text(f"this {config.family} does not predict next tokens.", f"此 {config.family} 不预测下一个词元。")
+    return ConfigError("head", config.head, why, remedy)
+
+
+def check_prefix(model: nn.Module, ids: Tensor, prefix: Tensor | None) -> None:
+    if prefix is None:
+        return
+    if not takes_two(model):
+        raise InputError(
+            "This model goes on from the tokens it is given: they are the prefix.",
+            "此模型从所给的词元接着写：它们就是前缀。",
+        )
+    check_input(prefix, None, model.config.vocab_size, model.config.max_len - 1)
+    if len(prefix) != len(ids):
+        raise InputError(
+            f"There must be one prefix per source: {len(ids)}, not {len(prefix)}.",
+            f"每个源文本须有一个前缀：{len(ids)} 个，而不是 {len(prefix)} 个。",
+        )
+
+
+def texts_of(ids: Tensor, lengths: Tensor | None) -> list[list[int]]:
+    """The rows without their padding."""
+    if lengths is None:
+        return ids.tolist()
+    return [row[:length] for row, length in zip(ids.tolist(), lengths.tolist(), strict=True)]

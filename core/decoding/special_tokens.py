@@ -1,0 +1,64 @@
+"""The ids with which a model begins and ends what it writes, and fills up: one that was loaded brings its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+from torch import nn
+
+from core.config.options import ConfigError, Text
+
+OWN = "own"  # of whatever model it is
+Ends = int | tuple[int, ...] | None  # any of several ends a text; None: nothing does
+
+
+@dataclass(frozen=True)
+class Signs:
+    bos: int
+    eos: Ends
+    pad: int
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        return () if self.eos is None else self.eos if isinstance(self.eos, tuple) else (self.eos,)
+
+
+OURS = Signs(bos=1, eos=2, pad=0)  # of all tasks here, and of the tokenizers trained here
+
+
+def signs_of(model: nn.Module) -> Signs:
+    return getattr(model, "signs", OURS)
+
+
+def chosen_signs(model: nn.Module, **wanted: Any) -> Signs:
+    """The model's own where nothing else is wanted; all of them must be tokens of the model's."""
+    own, vocab_size = signs_of(model), model.config.vocab_size
+    values = {
+        name: getattr(own, name) if isinstance(value, str) and value == OWN else value
+        for name, value in wanted.items()
+    }
+    return Signs(**{name: _checked(name, value, vocab_size) for name, value in values.items()})
+
+
+def _checked(name: str, value: Any, vocab_size: int) -> Ends:
+    if name == "eos" and value is None:
+        return None
+    if name == "eos" and isinstance(value, list | tuple):
+        return tuple(_checked_token(name, token, vocab_size) for token in value)
+    return _checked_token(name, value, vocab_size)
+
+
+def _checked_token(name: str, token: Any, vocab_size: int) -> int:
+    if not isinstance(token, Integral) or isinstance(token, bool) or not 0 <= token < vocab_size:
+        none_en, none_zh = (", or None to go on to the last", "，或 None（写到最后）") if name == "eos" else ("", "")
+        raise ConfigError(
+            name,
+            token,
+            Text("that is no token of this model.", "这不是此模型的词元。"),
+            Text(
+                f"Use a number from 0 to {vocab_size - 1}{none_en}.", f"请用 0 到 {vocab_size - 1} 的整数{none_zh}。"
+            ),
+        )
+    return int(token)

@@ -1,0 +1,101 @@
+"""The families of models, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from core.config.families import CONFIGS, Config
+from core.config.options import ConfigError, Text, no_such
+from core.config.presets import PRESETS
+from core.models.bert import Bert
+from core.models.gpt import Gpt
+from core.models.gru import Gru
+from core.models.lstm import Lstm
+from core.models.rnn import Rnn
+from core.models.roformer import Roformer
+from core.models.seq2seq import Seq2Seq
+from core.models.t5 import T5
+from core.models.transformer import Transformer
+
+FAMILIES: dict[str, type[nn.Module]] = {  # each with the configuration in `core/config/families.py` that names it
+    "rnn": Rnn,
+    "gru": Gru,
+    "lstm": Lstm,
+    "seq2seq": Seq2Seq,
+    "transformer": Transformer,
+    "bert": Bert,
+    "roformer": Roformer,
+    "gpt": Gpt,
+    "t5": T5,
+}
+
+
+def models() -> list[str]:
+    """The names `build` knows, in the order of their invention."""
+    return list(FAMILIES)
+
+
+def configure(name: str, /, **options: Any) -> Config:
+    """The checked configuration of a family or a preset, with some options changed."""
+    if name in PRESETS:
+        preset = PRESETS[name]
+        return configure(preset.family, **{**preset.options, **options})
+    if name not in FAMILIES:
+        raise no_such("name", name, Text("there is no such model.", "没有这个模型。"), [*FAMILIES, *PRESETS])
+    if name not in CONFIGS:
+        raise ConfigError(
+            "name",
+            name,
+            Text(
+                "no configuration in core/config/families.py names this family.",
+                "core/config/families.py 中没有配置指明这一模型族。",
+            ),
+            Text(f"Give its class the line family = {name!r}.", f"请在其类中写上 family = {name!r}。"),
+        )
+    return CONFIGS[name].make(**options)
+
+
+def build(name: str | Config, /, *, device: str | torch.device | None = None, **options: Any) -> nn.Module:
+    """A new model of a family (`"gpt"`), a preset (`"bert-base"`) or a configuration, with some options changed.
+
+    On `device="meta"` nothing is allocated: a model of any size can be looked at.
+    """
+    if isinstance(name, Config):
+        if getattr(name, "family", None) not in FAMILIES:
+            raise _no_family(type(name))
+        config = type(name).make(**{**name.to_dict(), **options}) if options else name
+    else:
+        config = configure(name, **options)
+    with _usable(device or "cpu"):
+        return FAMILIES[config.family](config)
+
+
+def _usable(device: str | torch.device) -> torch.device:
+    try:
+        torch.empty(0, device=device)
+        return torch.device(device)
+    except (AssertionError, RuntimeError, TypeError) as error:  # what torch raises differs from device to device
+        there = ", ".join(["cpu", *(["cuda"] if torch.cuda.is_available() else []), "meta"])
+        raise ConfigError(
+            "device",
+            device,
+            Text("torch has no such device here.", "此处的 torch 没有这个设备。"),
+            Text(f"Use one of: {there}.", f"可用：{there}。"),
+        ) from error
+
+
+def _no_family(kind: type[Config]) -> ConfigError:
+    """A configuration that several families share, or one of a family without a class."""
+    why = Text(
+        "it is not that of a family in FAMILIES (core/models/__init__.py).",
+        "它不属于 FAMILIES（core/models/__init__.py）中的任何模型族。",
+    )
+    return no_such("config", kind.__name__, why, [CONFIGS[family].__name__ for family in FAMILIES])
+
+
+def takes_two(model: nn.Module | type[nn.Module]) -> bool:
+    """Does it read a source and a target, or one sequence?"""
+    return hasattr(model, "encode")

@@ -1,0 +1,1 @@
+"""Language tasks whose sentences come from grammars, so that every right answer is known."""

@@ -1,0 +1,123 @@
+"""Dates as people write them → YYYY-MM-DD. Where each part of the answer stands in the source is known."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property, lru_cache
+
+import torch
+from torch import Tensor
+
+from core.config.options import Text
+from core.tasks.base import SPECIAL, Examples, Task, problem_hash
+from core.tasks.layouts import padded
+from core.tasks.shared_options import integer, option
+from core.tasks.synthetic.copying import check_lengths
+
+# fmt: off
+MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
+WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+# The separator tells the order: 3.4. is the third of April, 3/4/ the fourth of March, as where they are in use.
+STYLES = [
+    "{day} {Month} {year}", "{Month} {day}, {year}", "{day0}.{month0}.{year}", "{month0}/{day0}/{year}", "{year}年{month}月{day}日",
+    "{Weekday}, {day} {Month} {year}", "{Mon} {day} {year}", "{day}-{Mon}-{year}", "the {nth} of {Month} {year}", "{year}/{month}/{day}",
+    "{MONTH} {nth}, {year}", "{Weekday}, {Mon} {nth} {year}", "{day}.{month}.{year}", "{month}/{day}/{year}",
+]
+FIRST_YEAR = integer("first_year", 1, 9999, "The earliest year.", "最早的年份。")
+LAST_YEAR = integer("last_year", 1, 9999, "The latest year.", "最晚的年份。")
+N_STYLES = integer("n_styles", 1, len(STYLES), "How many ways of writing a date are mixed.", "混合多少种日期写法。")
+# fmt: on
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dates(Task):
+    name = "dates"
+    help = Text("Rewrite dates as YYYY-MM-DD.", "把日期改写为 YYYY-MM-DD。")
+    forms = ("pairs", "stream")
+    joiner = ""
+
+    first_year: int = option(FIRST_YEAR, 1900)
+    last_year: int = option(LAST_YEAR, 2099)
+    n_styles: int = option(N_STYLES, len(STYLES))
+
+    def check(self) -> None:
+        check_lengths(self.first_year, self.last_year, "first_year")
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        letters = {c for name in [*MONTHS, *WEEKDAYS] for c in name + name.upper()}
+        return [*SPECIAL, *sorted(letters | set("0123456789 ,./-年月日thestndrdof"))]
+
+    @property
+    def longest(self) -> int:
+        return 28
+
+    def room(self, form: str) -> int:
+        return self.longest + 12 if form == "stream" else self.longest
+
+    def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
+        """Lengths cannot be chosen: a date is as long as it is."""
+        first, last = date(self.first_year, 1, 1).toordinal(), date(self.last_year, 12, 31).toordinal()
+        days = torch.randint(first, last + 1, (n,), generator=rng).tolist()
+        styles = torch.randint(self.n_styles, (n,), generator=rng).tolist()
+        dates = [date.fromordinal(day) for day in days]
+        written = [write(day, STYLES[style]) for day, style in zip(dates, styles, strict=True)]
+        source, lengths = padded([self._ids(text) for text in written])
+        target, target_lengths = padded([self._ids(day.isoformat()) for day in dates])
+        return Examples(source, lengths, target, target_lengths)
+
+    def _ids(self, text: str) -> list[int]:
+        return list(map(self.ids.__getitem__, text))
+
+    def held_out(self, examples: Examples) -> Tensor:
+        """A date that is held out is so in every style."""
+        return problem_hash(examples.target) % round(1 / self.held_out_share) == 0
+
+    def solve(self, source: list[int]) -> list[int] | None:
+        found = recognise("".join(self.show(source)))
+        if found is None:
+            return None
+        month = found["month"]
+        number = int(month) if month.isdigit() else 1 + [m[:3].lower() for m in MONTHS].index(month[:3].lower())
+        try:
+            return self._ids(date(int(found["year"]), number, int(found["day"])).isoformat())
+        except ValueError:  # the 30th of February
+            return None
+
+    def alignment(self, source: list[int], target: list[int]) -> list[list[int]] | None:
+        """Year digits one by one; month and day at all of their characters; the dashes at nothing."""
+        found = recognise("".join(self.show(source)))
+        if found is None:
+            return None
+        year, month, day = (list(range(*found.span(part))) for part in ("year", "month", "day"))
+        return [*([i] for i in year), [], month, month, [], day, day]
+
+    def split(self, text: str) -> list[str]:
+        return list(text.strip())
+
+
+def write(day: date, style: str) -> str:
+    month, number = MONTHS[day.month - 1], day.day
+    ending = "th" if 10 < number < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return style.format(
+        year=f"{day.year:04}", month=day.month, month0=f"{day.month:02}", day=number, day0=f"{number:02}",
+        Month=month, Mon=month[:3], MONTH=month.upper(), nth=f"{number}{ending}", Weekday=WEEKDAYS[day.weekday()],
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def patterns() -> list[re.Pattern[str]]:
+    names = "|".join([*MONTHS, *(month.upper() for month in MONTHS)])
+    parts = {
+        "year": r"(?P<year>\d{4})", "month": r"(?P<month>\d{1,2})", "month0": r"(?P<month>\d\d)",
+        "day": r"(?P<day>\d{1,2})", "day0": r"(?P<day>\d\d)", "nth": r"(?P<day>\d{1,2})(?:st|nd|rd|th)",
+        "Month": f"(?P<month>{names})", "MONTH": f"(?P<month>{names})",
+        "Mon": f"(?P<month>{'|'.join(month[:3] for month in MONTHS)})", "Weekday": f"(?:{'|'.join(WEEKDAYS)})",
+    }  # fmt: skip
+    return [re.compile(style.replace(".", r"\.").format(**parts), re.ASCII) for style in STYLES]
+
+
+def recognise(text: str) -> re.Match[str] | None:
+    return next(filter(None, (pattern.fullmatch(text) for pattern in patterns())), None)

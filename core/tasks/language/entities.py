@@ -1,0 +1,87 @@
+"""People, places, organisations and dates in a sentence. Paris may be a woman and Ford a president: look around."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import product
+
+from torch import Tensor
+
+from core.config.options import Text
+from core.tasks.base import SPECIAL
+from core.tasks.language.grammar.lexicon import LEXICON
+from core.tasks.language.grammar.templates import Grammar, Template, bio
+from core.tasks.language.sentences import Sentences
+from core.tasks.shared_options import MAX_WORDS, option
+
+KINDS = ["PER", "LOC", "ORG", "DATE"]
+NAMES = {
+    "PER": Text("person", "人名"),
+    "LOC": Text("place", "地名"),
+    "ORG": Text("organisation", "机构"),
+    "DATE": Text("date", "日期"),
+}
+PEOPLE = ["[PER {givenK.en} ]", "[PER {givenK.en} {familyK.en} ]"]
+PLACES = ["[LOC {cityK.en} ]", "[LOC {twocityK.en} {twocityK.second} ]"]
+FIRMS = ["[ORG {firmK.en} ]", "[ORG {firmK.en} Group ]", "[ORG Bank of {cityK.en} ]"]
+DATES = ["", "in [DATE {month1.en} ]", "on [DATE {dom1.en} {month1.en} {year1.en} ]", "in [DATE {year1.en} ]"]
+CHOICES = {"P1": PEOPLE, "P2": PEOPLE, "L1": PLACES, "L2": PLACES, "O1": FIRMS, "O2": FIRMS, "D": DATES}
+FRAMES = [
+    "P1 met P2 in L1 D .",
+    "P1 flew from L1 to L2 D .",
+    "P1 was born in L1 D .",
+    "P1 was angry in L1 D .",
+    "O1 hired P1 D .",
+    "O1 opened an office in L1 D .",
+    "O1 was sold to O2 D .",
+    "P1 works for O1 in L1 .",
+    "P1 left O1 D .",
+    "the {role1.en} from L1 called P1 D .",
+    "did P1 see P2 in L1 D ?",
+    "[DATE {month1.en} ] was rainy in L1 .",
+    "[DATE {month1.en} {dom1.en} ] was a good day for O1 .",
+    "in [DATE {month1.en} ] P1 visited L1 .",
+    "P1 may visit L1 D .",
+]
+
+
+@lru_cache(maxsize=1)
+def reports() -> Grammar:
+    templates = []
+    for frame in FRAMES:
+        words = frame.split()
+        used = [name for name in CHOICES if name in words]
+        fillings = list(product(*(CHOICES[name] for name in used)))
+        for filling in fillings:
+            parts = {name: part.replace("K", name[1:]) for name, part in zip(used, filling, strict=True)}
+            text = " ".join(parts.get(word, word) for word in words)
+            templates.append(Template({"en": text}, weight=1 / len(fillings)))
+    return Grammar(LEXICON, templates, SPECIAL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entities(Sentences):
+    name = "entities"
+    help = Text("Tag the people, places, organisations and dates.", "标出人名、地名、机构和日期。")
+    forms = ("tags",)
+
+    max_len: int = option(MAX_WORDS, 14)
+
+    @cached_property
+    def grammar(self) -> Grammar:
+        return reports()
+
+    @cached_property
+    def answers(self) -> Tensor:
+        return self.grammar.table(lambda template: bio(template, "en", KINDS))
+
+    @property
+    def label_names(self) -> list[Text]:
+        inside = [Text(f"{part}-{kind}", f"{part}-{NAMES[kind].zh}") for kind in KINDS for part in "BI"]
+        return [Text("O", "O"), *inside]
+
+    def may_follow(self, before: int | None, tag: int) -> bool:
+        """I-X goes on from B-X or I-X, and from nothing else."""
+        begins = tag % 2 == 1  # see `bio`
+        return tag == 0 or begins or before in (tag - 1, tag)

@@ -1,0 +1,95 @@
+"""Names within names: the head of the bank of Paris is a person, holding an organisation, holding a place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import product
+
+from torch import Tensor
+
+from core.config.options import Text
+from core.tasks.base import SPECIAL
+from core.tasks.language.entities import NAMES
+from core.tasks.language.grammar.lexicon import LEXICON
+from core.tasks.language.grammar.templates import Grammar, Template
+from core.tasks.language.sentences import Sentences
+from core.tasks.shared_options import integer, option
+
+KINDS = ["PER", "LOC", "ORG"]
+MAX_DEPTH = integer("max_depth", 1, 4, "How many names may lie within each other.", "名称最多嵌套几层。")
+FRAMES = [
+    "P1 met P2 .",
+    "P1 visited L2 .",
+    "O1 hired P2 .",
+    "P1 called O2 .",
+    "did P1 leave O2 ?",
+    "O1 moved to L2 .",
+]
+
+
+@lru_cache(maxsize=4)
+def names(max_depth: int) -> Grammar:
+    templates = []
+    for frame in FRAMES:
+        words = frame.split()
+        used = [word for word in words if word[:-1] in MAKERS]
+        fillings = list(product(*(MAKERS[name[0]](name[1], max_depth) for name in used)))
+        for filling in fillings:
+            parts = dict(zip(used, filling, strict=True))
+            text = " ".join(parts.get(word, word) for word in words)
+            templates.append(Template({"en": text}, weight=1 / len(fillings)))
+    return Grammar(LEXICON, templates, SPECIAL)
+
+
+def places(k: str, depth: int) -> list[str]:
+    """Names of places with at most so many layers; `k` numbers their slots."""
+    city = f"[LOC {{city{k}.en}} ]"
+    return [city, f"[LOC the north of {city} ]", f"[LOC the old city of {city} ]"] if depth > 1 else [city]
+
+
+def firms(k: str, depth: int) -> list[str]:
+    firm = f"[ORG {{firm{k}.en}} ]"
+    if depth == 1:
+        return [firm]
+    inner = [f"[ORG the {what} of {place} ]" for what in ("bank", "university") for place in places(k, depth - 1)]
+    return [firm, *inner, f"[ORG {firm} of {places(k, depth - 1)[0]} ]"]
+
+
+def people(k: str, depth: int) -> list[str]:
+    person = f"[PER {{given{k}.en}} {{family{k}.en}} ]"
+    if depth == 1:
+        return [person]
+    return [
+        person,
+        *(f"[PER the head of {firm} ]" for firm in firms(k, depth - 1)),
+        *(f"[PER the mayor of {place} ]" for place in places(k, depth - 1)),
+        f"[PER the brother of {person} ]",
+    ]
+
+
+MAKERS = {"P": people, "L": places, "O": firms}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NestedNames(Sentences):
+    name = "nested names"
+    help = Text(
+        "Find all names of people, places and organisations, nested ones too.",
+        "找出所有人名、地名和机构名，包括嵌套的。",
+    )
+    forms = ("spans",)
+
+    max_depth: int = option(MAX_DEPTH, 3)
+
+    @cached_property
+    def grammar(self) -> Grammar:
+        return names(self.max_depth)
+
+    @cached_property
+    def answers(self) -> Tensor:
+        return self.grammar.spans("en", KINDS)
+
+    @property
+    def label_names(self) -> list[Text]:
+        return [NAMES[kind] for kind in KINDS]

@@ -1,0 +1,59 @@
+"""Tasks by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.config.options import ConfigError, Text, no_such
+from core.tasks.base import Task
+from core.tasks.language.characters import Characters
+from core.tasks.language.dates import Dates
+from core.tasks.language.entities import Entities
+from core.tasks.language.masked_words import MaskedWords
+from core.tasks.language.nested_entities import NestedNames
+from core.tasks.language.next_sentence import NextSentence
+from core.tasks.language.questions import Questions
+from core.tasks.language.sentence_classes import SentenceClasses
+from core.tasks.language.translation import Translation
+from core.tasks.synthetic.addition import Addition
+from core.tasks.synthetic.brackets import Brackets
+from core.tasks.synthetic.copying import Copy, Reverse, RunningParity, Sort
+from core.tasks.synthetic.induction import Induction
+from core.tasks.synthetic.modular_addition import ModularAddition
+from core.tasks.synthetic.parity import Parity
+from core.tasks.synthetic.recall import Recall
+from core.tasks.synthetic.scratchpad import ScratchpadParity
+
+TASKS: dict[str, type[Task]] = {
+    task.name: task
+    for task in [
+        Parity, RunningParity, ScratchpadParity, Copy, Reverse, Sort, Induction, Recall, Addition, ModularAddition,
+        Brackets, Dates, Translation, Characters, MaskedWords, NextSentence, Entities, SentenceClasses, Questions,
+        NestedNames,
+    ]
+}  # fmt: skip
+
+
+def tasks() -> list[str]:
+    return list(TASKS)
+
+
+def task(name: str, **knobs: Any) -> Task:
+    """A task by name, with its knobs; bad ones raise `ConfigError`."""
+    if name not in TASKS:
+        raise no_such("task", name, Text("there is no such task.", "没有这个任务。"), TASKS)
+    return TASKS[name].make(**knobs)
+
+
+def as_task(wanted: Task | str) -> Task:
+    """A task as it is, or the one of this name with its usual knobs."""
+    if isinstance(wanted, str):
+        return task(wanted)
+    if not isinstance(wanted, Task):
+        raise ConfigError(
+            "task",
+            wanted,
+            Text("that is not a task.", "这不是任务。"),
+            Text('Use its name, or core.task("induction").', '请用其名称，或 core.task("induction")。'),
+        )
+    return wanted

@@ -1,0 +1,1 @@
+"""Algorithmic tasks on symbols: parity, copy, reverse, sort, induction, recall, addition, brackets."""

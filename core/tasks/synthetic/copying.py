@@ -1,0 +1,167 @@
+"""Sequence in, sequence out: copy it, reverse it, sort it, count along. Who looks where is known for every token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from core.config.options import ConfigError, Text
+from core.layers.masks import valid_mask
+from core.tasks.base import EOS, Examples, Task, measured_chance
+from core.tasks.layouts import mirror, random_rows
+from core.tasks.shared_options import MAX_LEN, MIN_LEN, N_SYMBOLS, UNIQUE, option
+
+FIRST = EOS + 1
+SHUFFLED = 4096  # problems at a time: each needs room for every symbol there is
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copy(Task):
+    name = "copy"
+    help = Text("Write the sequence down again.", "把序列原样写一遍。")
+    forms = ("pairs", "stream")
+
+    min_len: int = option(MIN_LEN, 4)
+    max_len: int = option(MAX_LEN, 12)
+    n_symbols: int = option(N_SYMBOLS, 16)
+
+    def check(self) -> None:
+        check_lengths(self.min_len, self.max_len)
+
+    @property
+    def tokens(self) -> list[str]:
+        return ["·", "<s>", "</s>", *symbol_names(self.n_symbols)]
+
+    @property
+    def chance(self) -> float:
+        """Up to the shortest length any symbol, from then on always the end token, which each sequence has once; or
+        still a symbol, where so many go on that one in `n_symbols` of them is more."""
+        lengths = self.max_len - self.min_len + 1
+        ends = sum(max(1, (self.max_len - place) / self.n_symbols) for place in range(self.min_len, self.max_len + 1))
+        return (self.min_len * lengths / self.n_symbols + ends) / (lengths * (1 + (self.min_len + self.max_len) / 2))
+
+    @property
+    def longest(self) -> int:
+        return self.max_len
+
+    def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
+        high = high or self.max_len
+        low = min(low or self.min_len, high)
+        rows, lengths = random_rows(n, low, high, FIRST, FIRST + self.n_symbols, rng)
+        return Examples(rows, lengths, self.answer(rows, lengths), lengths)
+
+    def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
+        return rows
+
+    def solve(self, source: list[int]) -> list[int]:
+        return self.answer(torch.tensor([source]), torch.tensor([len(source)]))[0].tolist()
+
+    def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
+        return [[i] for i in range(len(source))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reverse(Copy):
+    name = "reverse"
+    help = Text("Write the sequence down backwards.", "把序列倒着写一遍。")
+
+    def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
+        return mirror(rows, lengths)
+
+    def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
+        return [[i] for i in reversed(range(len(source)))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distinct(Copy):
+    """A base for tasks that may ask for symbols all different."""
+
+    unique: bool = option(UNIQUE, True)
+
+    def check(self) -> None:
+        super().check()
+        if self.unique and self.max_len > self.n_symbols:
+            raise ConfigError(
+                "max_len",
+                self.max_len,
+                Text(
+                    f"{self.n_symbols} symbols cannot fill it without repeating.",
+                    f"{self.n_symbols} 个符号无法不重复地填满。",
+                ),
+                Text(
+                    f"Use at most {self.n_symbols}, or unique=False.",
+                    f"请不超过 {self.n_symbols}，或用 unique=False。",
+                ),
+            )
+
+    def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
+        examples = super().draw(n, rng, low, high)
+        if not self.unique:
+            return examples
+        lengths, width = examples.source_lengths, examples.source.shape[1]
+        keys = (torch.rand(len(part), max(self.n_symbols, width), generator=rng) for part in lengths.split(SHUFFLED))
+        order = torch.cat([key.argsort(1)[:, :width].clone() for key in keys]) % self.n_symbols
+        rows = (FIRST + order) * valid_mask(lengths, width)
+        return Examples(rows, lengths, self.answer(rows, lengths), lengths)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sort(Distinct):
+    name = "sort"
+    help = Text("Write the symbols down in order.", "把符号按顺序写出来。")
+
+    unique: bool = option(UNIQUE, False)
+
+    @property
+    def chance(self) -> float:
+        """Measured: the first in order is often one of the first symbols."""
+        return measured_chance(self)
+
+    def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
+        last = rows.max() + 1
+        ordered = rows.masked_fill(~valid_mask(lengths, rows.shape[1]), last).sort(1).values
+        return ordered * valid_mask(lengths, rows.shape[1])
+
+    def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
+        """Equal symbols are interchangeable: any of their places is right."""
+        return [[i for i, symbol in enumerate(source) if symbol == wanted] for wanted in target]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunningParity(Copy):
+    """Parity with a scratchpad: each step needs one bit of the source and the answer just written, nothing more."""
+
+    name = "running parity"
+    help = Text(
+        "After every bit: has there been an even or an odd number of ones so far?",
+        "每一位之后：到目前为止 1 的个数是偶数还是奇数？",
+    )
+
+    max_len: int = option(MAX_LEN, 20)
+    n_symbols: int = option(replace(N_SYMBOLS, low=2, high=2), 2)
+
+    @property
+    def tokens(self) -> list[str]:
+        return ["·", "<s>", "</s>", "0", "1"]
+
+    def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
+        ones = (rows == FIRST + 1).cumsum(1)
+        return (FIRST + ones % 2) * valid_mask(lengths, rows.shape[1])
+
+
+def symbol_names(n: int) -> list[str]:
+    """a, b, …, z, A, …, Z, then s52, s53, …"""
+    letters = [chr(ord("a") + i) for i in range(26)] + [chr(ord("A") + i) for i in range(26)]
+    return [letters[i] if i < len(letters) else f"s{i}" for i in range(n)]
+
+
+def check_lengths(shortest: int, longest: int, name: str = "min_len") -> None:
+    if shortest > longest:
+        raise ConfigError(
+            name,
+            shortest,
+            Text(f"the longest is only {longest}.", f"最长只有 {longest}。"),
+            Text(f"Use at most {longest}.", f"请不超过 {longest}。"),
+        )

@@ -1,0 +1,79 @@
+"""a + b on a clock with p hours. The whole table is small: part of it is trained on, the rest must be understood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.config.options import Text
+from core.tasks.base import EOS, Examples, Task, problem_hash
+from core.tasks.shared_options import integer, number, option
+
+FIRST = EOS + 1
+# fmt: off
+MODULUS = integer("modulus", 5, 499, "Hours on the clock: the sum starts again at 0 from here.", "时钟的小时数：和到此重新从 0 开始。")
+TRAIN_SHARE = number("train_share", 0.1, 0.9, "Share of the table that is trained on.", "表中用于训练的比例。")
+# fmt: on
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModularAddition(Task):
+    name = "modular addition"
+    help = Text("(a + b) mod p, with part of the table hidden.", "(a + b) mod p，表的一部分被隐藏。")
+    forms = ("label",)
+
+    modulus: int = option(MODULUS, 59)
+    train_share: float = option(TRAIN_SHARE, 0.6)
+
+    @property
+    def held_out_share(self) -> float:
+        return 1 - self.train_share
+
+    @property
+    def tokens(self) -> list[str]:
+        return ["·", "<s>", "</s>", *(str(i) for i in range(self.modulus)), "+", "="]
+
+    @property
+    def label_names(self) -> list[Text]:
+        return [Text(str(i), str(i)) for i in range(self.modulus)]
+
+    @property
+    def chance(self) -> float:
+        """Every sum stands equally often in the table."""
+        return 1 / self.modulus
+
+    @property
+    def longest(self) -> int:
+        return 4
+
+    def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
+        """Lengths do not matter: there are always two numbers."""
+        return self.problems(torch.randint(self.modulus, (n, 2), generator=rng))
+
+    def table(self) -> Examples:
+        """Every problem there is."""
+        every = torch.arange(self.modulus)
+        return self.problems(torch.cartesian_prod(every, every))
+
+    def problems(self, numbers: Tensor) -> Examples:
+        """(n, 2) → a + b ="""
+        plus = torch.full_like(numbers[:, :1], FIRST + self.modulus)
+        rows = torch.cat([FIRST + numbers[:, :1], plus, FIRST + numbers[:, 1:], plus + 1], dim=1)
+        return Examples(rows, torch.full((len(rows),), 4), numbers.sum(1) % self.modulus)
+
+    def held_out(self, examples: Examples) -> Tensor:
+        """b + a is the same problem as a + b, and goes with it."""
+        numbers = examples.source[:, [0, 2]].sort(1).values
+        return problem_hash(numbers) % 1000 >= round(1000 * self.train_share)
+
+    def solve(self, source: list[int]) -> int | None:
+        plus = FIRST + self.modulus
+        if len(source) != 4 or source[1] != plus or source[3] != plus + 1 or max(source[0], source[2]) >= plus:
+            return None
+        return (source[0] + source[2] - 2 * FIRST) % self.modulus
+
+    def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
+        """The answer needs both numbers."""
+        return [[0, 2]]

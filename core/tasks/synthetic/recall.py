@@ -1,0 +1,80 @@
+"""A value, then a long stretch of noise, then a cue: which value was it? Memory over a distance, nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from core.config.options import Text
+from core.layers.masks import valid_mask
+from core.tasks.base import EOS, Examples, Task
+from core.tasks.layouts import append
+from core.tasks.shared_options import integer, option
+from core.tasks.synthetic.copying import check_lengths, symbol_names
+
+FIRST = EOS + 1
+# fmt: off
+MIN_DELAY = integer("min_len", 1, 512, "The shortest delay.", "最短的延迟。")
+MAX_DELAY = integer("max_len", 1, 512, "The longest delay in training.", "训练中最长的延迟。")
+N_VALUES = integer("n_values", 2, 52, "How many different values there are to be remembered.", "需要记住的值有多少种。")
+N_DISTRACTORS = integer("n_distractors", 1, 100, "How many different distractors fill the delay.", "延迟中干扰符号的种类数。")
+# fmt: on
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recall(Task):
+    name = "recall"
+    help = Text("Which value came before the long delay?", "漫长的延迟之前是哪个值？")
+    forms = ("label",)
+
+    min_len: int = option(MIN_DELAY, 4)
+    max_len: int = option(MAX_DELAY, 20)
+    n_values: int = option(N_VALUES, 8)
+    n_distractors: int = option(N_DISTRACTORS, 8)
+
+    def check(self) -> None:
+        check_lengths(self.min_len, self.max_len)
+
+    @property
+    def tokens(self) -> list[str]:
+        distractors = [f"d{i}" for i in range(1, self.n_distractors + 1)]
+        return ["·", "<s>", "</s>", *symbol_names(self.n_values), *distractors, "?"]
+
+    @property
+    def label_names(self) -> list[Text]:
+        return [Text(name, name) for name in symbol_names(self.n_values)]
+
+    @property
+    def chance(self) -> float:
+        """All values are equally common."""
+        return 1 / self.n_values
+
+    @property
+    def longest(self) -> int:
+        return self.max_len
+
+    def room(self, form: str) -> int:
+        return self.max_len + 2
+
+    def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
+        high = high or self.max_len
+        low = min(low or self.min_len, high)
+        values = torch.randint(self.n_values, (n,), generator=rng)
+        delays = torch.randint(low, high + 1, (n,), generator=rng)
+        first = FIRST + self.n_values
+        noise = torch.randint(first, first + self.n_distractors, (n, high), generator=rng)
+        rows = torch.cat([FIRST + values[:, None], noise * valid_mask(delays, high)], dim=1)
+        return Examples(append(rows, delays + 1, self.vocab_size - 1), delays + 2, values)
+
+    def held_out(self, examples: Examples) -> torch.Tensor:
+        """What is shorter than `min_len`, where a curriculum starts, is all there to be learnt from."""
+        return super().held_out(examples) & (examples.source_lengths >= self.min_len + 2)
+
+    def solve(self, source: list[int]) -> int | None:
+        value = source[0] - FIRST
+        return value if 0 <= value < self.n_values else None
+
+    def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
+        """The cue looks at the value."""
+        return [[0]]

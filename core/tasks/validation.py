@@ -1,0 +1,125 @@
+"""What a task refuses, and why: a model that was not made for it, problems that are not there.
+
+Asked where model and task meet, so that nothing unsuitable is found out by the first step.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from core.config.families import Config
+from core.config.options import ConfigError, Text, plain
+from core.layers.masks import InputError
+
+if TYPE_CHECKING:
+    from core.tasks.base import Task
+
+LABELLED = ("classifier", "tagger", "crf", "pointer")  # heads that tell n_labels apart
+TRIED = 4096  # problems whose rows are measured
+
+
+def check_model(model: nn.Module) -> None:
+    """A model of ours, and one with numbers in it."""
+    if not isinstance(getattr(model, "config", None), Config):
+        kind = type(model).__name__
+        raise InputError(
+            f"Only models made by core.build can meet a task, not {kind}.",
+            f"只有 core.build 构建的模型可以用于任务，{kind} 不可以。",
+        )
+    if any(weight.is_meta for weight in model.parameters()):
+        raise InputError(
+            "This model is on the meta device: it has shapes but no numbers. Build it without device='meta'.",
+            "此模型位于 meta 设备：只有形状，没有数值。构建时请勿使用 device='meta'。",
+        )
+
+
+def unmet(task: Task, family: str, head: str | None) -> ConfigError:
+    """A head that does not answer what the task asks, or a family that has none that does."""
+    fitting = [f"head={one!r}" for one in task.heads(family)] if head else []
+    listed = ", ".join(fitting or task.families)
+    return ConfigError(
+        "head" if head else "family",
+        head or family,
+        Text(f"the task {task.name} does not ask for that.", f"任务 {task.name} 不适合这种输出。"),
+        Text(
+            f"What suits it: {listed}; task.model_options(family) has all that a model needs for it.",
+            f"适合的有：{listed}；task.model_options(family) 给出模型所需的全部选项。",
+        ),
+    )
+
+
+def check_sizes(task: Task, config: Config, form: str) -> None:
+    """Words, labels and positions for all that the task asks in training."""
+    if config.vocab_size < task.vocab_size:
+        raise _too_small("vocab_size", config.vocab_size, task, task.vocab_size, "different tokens", "种词元")
+    if getattr(config, "head", None) in LABELLED:
+        exact = config.head == "pointer"
+        if config.n_labels < task.n_labels or (exact and config.n_labels > task.n_labels):
+            raise _too_small("n_labels", config.n_labels, task, task.n_labels, "labels", "种标签", exact)
+    if config.max_len <= task.room(form) and config.max_len < (longest := longest_row(task, form)):
+        raise _too_small(
+            "max_len", config.max_len, task, longest, "tokens in its longest rows", "个词元（最长的一行）"
+        )
+
+
+def longest_row(task: Task, form: str) -> int:
+    """As `Task.room`, which is a little too much or too little for some tasks, but measured. A row so rare that it is
+    not among these is refused by the model itself."""
+    rng = torch.Generator().manual_seed(0)
+    batch = task.lay_out(task.draw(TRIED, rng, task.longest, task.longest), form)
+    return max(rows.shape[1] for rows in batch.inputs if rows.dim() == 2)
+
+
+def _too_small(
+    option: str, value: int, task: Task, needed: int, en: str, zh: str, exact: bool = False
+) -> ConfigError:
+    more_en, more_zh = ("", "") if exact else (" or more", " 或更大")
+    return ConfigError(
+        option,
+        value,
+        Text(f"the task {task.name} has {needed} {en}.", f"任务 {task.name} 有 {needed} {zh}。"),
+        Text(
+            f"Use {option}={needed}{more_en}; task.model_options(family) has all that a model needs for it.",
+            f"请用 {option}={needed}{more_zh}；task.model_options(family) 给出模型所需的全部选项。",
+        ),
+    )
+
+
+def too_few(task: Task, length: int | None) -> ConfigError:
+    """No problem lies on the wanted side of the split."""
+    if length is None:
+        return ConfigError(
+            "max_len",
+            task.longest,
+            Text(
+                "there are too few different problems to keep some for evaluation.",
+                "不同的题目太少，无法留出评估集。",
+            ),
+            Text("Use longer sequences or more symbols.", "请用更长的序列或更多的符号。"),
+        )
+    greater = max(length + 1, task.longest)
+    return ConfigError(
+        "length",
+        length,
+        Text(
+            "there are so few problems of this length that none of them is kept for evaluation.",
+            "这一长度的题目太少，没有留作评估的。",
+        ),
+        Text(f"Use a greater length, for example {greater}.", f"请用更大的长度，例如 {greater}。"),
+    )
+
+
+def counted(name: str, value: Any) -> int:
+    """A whole number from 1 on."""
+    number = plain(value)
+    if type(number) is not int or number < 1:
+        raise ConfigError(
+            name,
+            value,
+            Text("it must be a whole number from 1 on.", "须为正整数。"),
+            Text("Use for example 16.", "例如 16。"),
+        )
+    return number

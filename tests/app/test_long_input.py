@@ -1,0 +1,21 @@
+"""All 144 heads of BERT-Base on 512 tokens, within a bound of memory and of what travels to the page."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.app.long_input import ALL_WEIGHTS
+
+BOUND = 140  # MB beyond the model: less than all weights together, which are never held
+SENT = 4  # MB
+
+
+def test_a_look_at_512_tokens_through_bert_base_stays_within_its_bound():
+    root = Path(__file__).resolve().parents[2]
+    told = subprocess.run(
+        [sys.executable, "-m", "tests.app.long_input"], cwd=root, capture_output=True, text=True, timeout=280
+    )
+    assert told.returncode == 0, told.stderr
+    peak, sent = map(float, told.stdout.split())
+    assert peak < BOUND < ALL_WEIGHTS, f"{peak} MB"
+    assert sent < SENT, f"{sent} MB"

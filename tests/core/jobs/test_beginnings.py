@@ -1,0 +1,129 @@
+"""Runs that need more than a recipe to begin: forks, which begin in another run, and those on somebody's own file."""
+
+import itertools
+import multiprocessing
+import threading
+
+import pytest
+
+import core
+from core.jobs.worker import Desk
+from core.runs.recipes import make_recipe
+from core.runs.store import Store, StoreError
+from tests.core.jobs.small_runs import same_weights, small, trained, until
+from tests.core.runs.test_store_custom_and_forks import LABELS, recipe_on
+
+SEEDS = itertools.count(3000)
+
+
+def finished(run: core.Run) -> core.Run:
+    for _ in run.train():
+        pass
+    return run
+
+
+def test_a_fork_is_trained_by_a_worker(jobs):
+    parent = trained(small(20), next(SEEDS))
+    jobs.store.save(parent)
+    fork = parent.fork(6, lr=1e-4, steps=40)
+    job = jobs.start(fork.recipe, fork.seed)
+    assert jobs.store.path(fork.key).exists(), "from now on its parent is not needed"
+    streamed = list(job)
+    whole = finished(fork)
+    assert job.status == "done" and job.key == whole.key and streamed == job.steps == whole.steps
+    stored = jobs.store.load(job.key)
+    assert same_weights(stored, whole) and stored.parent == parent.key
+    assert [s.step for s in stored.snapshots] == [s.step for s in whole.snapshots]
+
+
+def test_a_fork_that_was_stored_needs_no_parent(jobs):
+    parent = trained(small(20), next(SEEDS))
+    fork = parent.fork(20, steps=40)
+    jobs.store.save(fork)
+    job = jobs.start(fork.recipe, fork.seed)
+    assert job.wait(60) and job.status == "done" and job.steps == finished(fork).steps
+
+
+def test_a_fork_stopped_and_continued(jobs):
+    parent = trained(small(20), next(SEEDS))
+    jobs.store.save(parent)
+    fork = parent.fork(6, steps=120)
+    job = jobs.start(fork.recipe, fork.seed)
+    until(lambda: job.progress >= 15)
+    job.stop()
+    assert jobs.start(fork.recipe, fork.seed) is job
+    assert job.wait(60) and job.steps == finished(fork).steps
+
+
+def test_a_fork_that_is_damaged_begins_anew_in_its_parent(jobs):
+    parent = trained(small(20), next(SEEDS))
+    jobs.store.save(parent)
+    fork = parent.fork(6)
+    jobs.store.path(fork.key).write_bytes(b"not a run at all")
+    job = jobs.start(fork.recipe, fork.seed)
+    assert job.wait(60) and job.status == "done" and job.steps == finished(fork).steps
+
+
+def test_a_fork_without_a_beginning_is_refused(jobs):
+    fork = trained(small(20), next(SEEDS)).fork(6)
+    with pytest.raises(StoreError) as refusal:
+        jobs.start(fork.recipe, fork.seed)
+    assert "not in the store" in refusal.value.text("en") and "不在存储中" in refusal.value.text("zh")
+
+
+def answers(store: Store, *orders: tuple) -> list[tuple]:
+    """What a worker's desk says to these orders."""
+    ours, theirs = multiprocessing.Pipe()
+    desk = threading.Thread(target=Desk(theirs, store, 2.0).serve, daemon=True)
+    desk.start()
+    told = [ours.recv()]
+    for order in orders:  # one at a time: training ends early when there is another order
+        ours.send(order)
+        while told[-1][0] not in ("done", "failed", "opened" if order[0] == "open" else "left"):
+            told.append(ours.recv())
+    ours.send(("end",))
+    desk.join()
+    return told
+
+
+def test_a_parent_that_goes_in_between_is_said_to_be_missing(tmp_path):
+    fork = trained(small(20), 0).fork(6)
+    told = answers(Store(tmp_path), ("open", fork.key, fork.recipe.to_dict(), fork.seed, 0))
+    assert told[-1][:2] == ("failed", fork.key) and "not in the store" in told[-1][2].en and told[-1][2].zh
+
+
+def test_own_data_goes_to_the_worker_with_the_recipe(tmp_path):
+    """Nothing of it was stored before, and no file is read."""
+    recipe, store = recipe_on("a.csv", LABELS), Store(tmp_path)
+    whole = finished(core.Run(recipe, 4))
+    told = answers(store, ("open", whole.key, recipe.to_dict(), 4, 0), ("train", whole.key, 60.0))
+    assert told[-1] == ("done", whole.key)
+    assert [step for answer in told if answer[0] == "steps" for step in answer[2]] == whole.steps
+    stored = store.load(whole.key)
+    assert same_weights(stored, whole) and stored.task == whole.task
+
+
+def test_own_data_is_trained_by_a_worker(jobs):
+    recipe, seed = recipe_on("a.csv", LABELS), next(SEEDS)
+    job = jobs.start(recipe, seed)
+    whole = finished(core.Run(recipe, seed))
+    assert job.wait(60) and job.status == "done" and job.steps == whole.steps
+    assert same_weights(jobs.store.load(job.key), whole)
+    again = jobs.start(recipe_on("b.csv", LABELS), seed)
+    assert again is job, "the same data is the same run"
+
+
+def test_a_transfer_is_trained_by_a_worker_and_goes_back_to_its_beginning(jobs):
+    sizes = {"d_embed": 8, "d_hidden": 8}
+    first = make_recipe("lstm", "sentence classes", model=sizes, training={"steps": 5, "batch_size": 4})
+    parent = trained(first, next(SEEDS))
+    jobs.store.save(parent)
+    run = parent.transfer("entities", steps=20, batch_size=4, samples=8)
+    job = jobs.start(run.recipe, run.seed)
+    jobs.store.forget(parent.key)
+    assert list(job) == finished(run).steps and len(job.steps) == 20 and same_weights(jobs.store.load(job.key), run)
+    jobs.store.save(parent)
+    job.rewind()
+    assert job.progress == 0 and job.status == "paused"
+    job.resume()
+    assert job.wait(60) and job.steps == run.steps and same_weights(jobs.store.load(job.key), run)

@@ -1,0 +1,161 @@
+"""Adding a family takes what the README says and nothing more: here it is done, in a copy of the library."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+CONFIGS = """
+
+@dataclass(frozen=True, kw_only=True)
+class MixerConfig(Config):
+    family: ClassVar[str] = "mixer"
+    d_model: int = option("d_model", 16)
+    max_len: int = option("max_len", 32)
+    head: str = option("head", "lm", only=("lm", "classifier"))
+    n_labels: int = option("n_labels", 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BartConfig(EncoderDecoderConfig):
+    family: ClassVar[str] = "bart"
+    position: str = option("position", "learned")
+"""
+MIXER = '''
+import torch
+from torch import nn
+
+from core.layers.task_heads.heads import TokenHead, make_head
+from core.layers.masks import check_input, last_valid
+from core.models.output import Output
+from core.models.transformer import Transformer
+from core.capture.tape import tap
+
+
+class Bart(Transformer):
+    """Nothing of its own but its options."""
+
+
+class Mix(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.proj = nn.Linear(width, width)
+
+    def forward(self, x):
+        past = x.cumsum(1) / torch.arange(1, x.shape[1] + 1, device=x.device)[:, None]
+        return x + tap(self, "mixed", self.proj(past))
+
+
+class Mixer(nn.Module):
+    """Every token hears the mean of those before it."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.token_embedding = nn.Embedding(config.vocab_size, config.d_model)
+        self.mixes = nn.ModuleList(Mix(config.d_model) for _ in range(config.n_layers))
+        if config.head == "lm":
+            self.head = TokenHead(config.d_model, config.vocab_size)
+        else:
+            self.head = make_head(config.head, config.d_model, config.n_labels, config.max_len, config.dropout)
+
+    def forward(self, ids, lengths=None):
+        lengths = check_input(ids, lengths, self.config.vocab_size, self.config.max_len)
+        x = tap(self, "spoken", self.token_embedding(ids))
+        for mix in self.mixes:
+            x = mix(x)
+        logits = tap(self, "logits", self.head(x, last_valid(x, lengths), lengths))
+        return Output(logits=logits, hidden=x)
+'''
+USE = """
+import json
+
+import torch
+
+torch.set_num_threads(1)
+import core
+from app import build, build_costs
+from core import costs
+
+model, bart = core.build("mixer", n_layers=7).eval(), core.build("bart", n_layers=1).eval()
+ids = torch.randint(1, 100, (1, 5))
+with core.capture(model, "*mixed") as tape:
+    model(ids)
+drawn = core.anatomy(model, time=5)
+config = model.config
+parity, copy = core.task("parity", max_len=6), core.task("copy", max_len=5)
+trained = {}
+for family, task in (("mixer", parity), ("bart", copy)):
+    chosen = core.configure(family, **task.model_options(family))
+    run = core.Run(core.Recipe(chosen, task, core.Training(steps=3)))
+    trained[family] = [step.index for step in run.train()]
+print(json.dumps({
+    "families": core.models(),
+    "taped": list(tape.names()),
+    "drawn": [part.path for part in drawn.root.walk() if part.kind == "point"],
+    "shape": drawn["mixes.5.mixed"].shape,
+    "words": [drawn[point].words is not None for point in ("logits", "spoken")],
+    "parameters": drawn.root.count == sum(weight.numel() for weight in model.parameters()),
+    "flops": costs.flops(config, 5),
+    "counted": costs.count_flops(model, 5),
+    "activations": costs.activation_bytes(config, 8) == costs.measure(model, 8).activation_bytes,
+    "bart": sum(costs.flops(bart.config, 4).values()) == costs.count_flops(bart, 4),
+    "predicted": build_costs.predicted(config)["flops"],
+    "offered": {one["name"]: one["help"] for one in build.offered()["families"]},
+    "plan": build.plan(config, 5, 5)["python"],
+    "met": [parity.families, copy.families],
+    "trained": trained,
+    "written": list(core.generate(model, ids, max_new=3, eos=None).shape),
+}))
+"""  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory) -> Path:
+    """The library with two families more: configurations, a file of classes, and a line each in the registry."""
+    place = tmp_path_factory.mktemp("with a family")
+    shutil.copytree(ROOT / "core", place / "core", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("app", "static"):
+        (place / name).symlink_to(ROOT / name)
+    with (place / "core/config/families.py").open("a", encoding="utf-8") as configs:
+        configs.write(CONFIGS)
+    (place / "core/models/mixer.py").write_text(MIXER, "utf-8")
+    registry = place / "core/models/__init__.py"
+    lines = registry.read_text("utf-8").replace(
+        '    "t5": T5,\n', '    "t5": T5,\n    "mixer": Mixer,\n    "bart": Bart,\n'
+    )
+    lines = lines.replace(
+        "from core.models.output", "from core.models.mixer import Bart, Mixer\nfrom core.models.output"
+    )
+    registry.write_text(lines, "utf-8")
+    return place
+
+
+def test_a_new_family_is_built_seen_drawn_counted_offered_and_trained(copy):
+    done = subprocess.run(
+        [sys.executable, "-c", USE],
+        capture_output=True,
+        text=True,
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": str(copy)},
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["families"][-2:] == ["mixer", "bart"]
+    mixed = [f"mixes.{i}.mixed" for i in range(7)]
+    assert found["taped"] == mixed and found["drawn"] == ["spoken", *mixed, "logits"], "layers under any name"
+    assert found["shape"] == [1, 5, 16] and found["parameters"] and found["activations"] and found["bart"]
+    assert found["words"] == [True, False], "a tap without words is there all the same"
+    assert found["flops"] == {"all": found["counted"]} and found["counted"] > 0
+    assert found["predicted"]["all"][0] > found["counted"]
+    assert found["offered"]["mixer"] == {"en": "mixer", "zh": "mixer"} and found["offered"]["bert"]["en"] != "bert"
+    assert found["plan"] == 'import core\n\nmodel = core.build("mixer", n_layers=7)'
+    parity, copying = found["met"]
+    assert "mixer" in parity and "bart" not in parity and "bart" in copying and "mixer" in copying
+    assert found["written"] == [1, 3]
+    assert found["trained"] == {"mixer": [1, 2, 3], "bart": [1, 2, 3]}

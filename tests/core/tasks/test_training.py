@@ -1,0 +1,186 @@
+"""Every task in every form it names can be trained on, by every kind of model that suits it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import pytest
+import torch
+
+import core
+from core.config.families import CONFIGS
+from core.config.options import Text
+from core.tasks import Task, task, tasks
+from core.tasks.base import FORMS, TWO_SEQUENCES
+from core.tasks.custom.tasks import custom_task
+from core.training import train
+from core.training.loop import score
+
+SIZES = {"n_layers": 1, "d_embed": 8, "d_hidden": 8, "d_model": 16, "n_heads": 2, "d_ff": 16}
+CASES = [
+    (name, family, head)
+    for name in tasks()
+    for family in ("gru", "seq2seq", "bert", "gpt", "t5")
+    for head in task(name).heads(family)
+]
+
+
+def small(which: Task, family: str, head: str | None = None) -> torch.nn.Module:
+    torch.manual_seed(0)
+    known = {option.name for option in CONFIGS[family].options()}
+    sizes = {name: size for name, size in SIZES.items() if name in known}
+    return core.build(family, **sizes, **which.model_options(family, head))
+
+
+def test_all_forms_are_covered():
+    met = {"pairs" if family in TWO_SEQUENCES else FORMS[head] for _, family, head in CASES}
+    assert met == {form for name in tasks() for form in task(name).forms}
+    for name in tasks():
+        forms = {"pairs" if f in TWO_SEQUENCES else FORMS[h] for n, f, h in CASES if n == name}
+        assert forms == set(task(name).forms)
+
+
+@pytest.mark.parametrize(("name", "family", "head"), CASES)
+def test_three_steps(name, family, head):
+    which = task(name)
+    model = small(which, family, head)
+    for step in train(model, which, steps=3, batch_size=8):
+        assert math.isfinite(step.loss) and 0 <= step.accuracy <= 1
+    batch = which.lay_out(which.evaluation(16), which.form(model))
+    with torch.no_grad():
+        right, asked = score(model, model(*batch.inputs).logits, batch)
+    assert 0 <= right <= asked
+
+
+def test_a_tasks_name_is_as_good_as_the_task():
+    by_name, given = (
+        list(train(small(task("parity"), "gru"), which, steps=2)) for which in ("parity", task("parity"))
+    )
+    assert by_name == given
+    with pytest.raises(core.ConfigError, match="Did you mean parity"):
+        train(small(task("parity"), "gru"), "paritty")
+    with pytest.raises(core.ConfigError, match=r"task = None.*not a task"):
+        train(small(task("parity"), "gru"), None)
+
+
+@pytest.mark.parametrize("samples", [None, 16])
+def test_one_example_at_a_time(samples):
+    for name in tasks():
+        which = task(name)
+        model = small(which, which.families[0])
+        assert all(math.isfinite(step.loss) for step in train(model, which, steps=4, batch_size=1, samples=samples))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", "".join(f"Line {i}.\n" for i in range(200))),
+        ("a.csv", "source,target\n" + "".join(f"n {i},m {i}\n" for i in range(40))),
+        ("a.csv", "text,label\n" + "".join(f"n {i},{i % 3}\n" for i in range(40))),
+        ("a.csv", "tokens,tags\n" + "".join(f"n w{i},O T{i % 3}\n" for i in range(40))),
+    ],
+)
+def test_own_files(name, content):
+    which = custom_task(name, content.encode())
+    for family in which.families:
+        for head in which.heads(family):
+            model = small(which, family, head)
+            steps = list(train(model, which, steps=3, batch_size=8, curriculum=True))
+            assert all(math.isfinite(step.loss) for step in steps)
+
+
+def test_scores_of_heads_with_answers_of_their_own():
+    """A perfect answer scores fully: CRF paths, spans, and start and end."""
+    which = task("nested names")
+    model, batch = small(which, "bert"), which.lay_out(which.evaluation(8), "spans")
+    right, asked = score(model, torch.where(batch.target, 1.0, -1.0), batch)
+    assert right == asked == int(batch.target.sum())
+    assert score(model, torch.full(batch.target.shape, -1.0), batch) == (0.0, asked)
+
+    which = task("questions")
+    model, batch = small(which, "bert"), which.lay_out(which.evaluation(8), "answer")
+    perfect = torch.nn.functional.one_hot(batch.target, batch.inputs[0].shape[1]).float() * 9
+    assert score(model, perfect, batch) == (16.0, 16)
+
+    which = task("entities")
+    model, batch = small(which, "bert", "crf"), which.lay_out(which.evaluation(8), "tags")
+    perfect = torch.nn.functional.one_hot(batch.target.clamp(min=0), which.n_labels).float() * 99
+    assert score(model, perfect, batch) == (float(batch.lengths.sum()), int(batch.lengths.sum()))
+
+
+def test_next_sentences_are_learnt_with_the_words():
+    """The second loss reaches the pooler, which the masked words alone do not."""
+    which = task("masked words")
+    model = small(which, "bert")
+    before = model.pooler.weight.detach().clone()
+    list(train(model, which, steps=1, batch_size=8))
+    assert not model.pooler.weight.equal(before)
+
+
+def built(family: str, which: Task, **options) -> torch.nn.Module:
+    known = {option.name for option in CONFIGS[family].options()}
+    sizes = {name: size for name, size in SIZES.items() if name in known}
+    needed = which.model_options(family) if which.suits(family) else {}
+    return core.build(family, **{**sizes, **needed, **options})
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "options", "named"),
+    [
+        ("copy", "gpt", {"head": "none"}, "head = 'none'.*head='lm'"),
+        ("copy", "bert", {}, "head = 'mlm'.*transformer"),
+        ("parity", "t5", {}, "family = 't5'.*lstm"),
+        ("masked words", "bert", {"pooler": "none"}, "pooler = 'none'.*follows"),
+        ("masked words", "bert", {"next_sentence": False}, "next_sentence = False.*follows"),
+        ("masked words", "bert", {"n_segments": 1}, "n_segments = 1"),
+        ("recall", "lstm", {"n_labels": 2}, "n_labels = 2"),
+        ("entities", "gru", {"head": "crf", "n_labels": 2}, "n_labels = 2"),
+        ("nested names", "bert", {"n_labels": 99}, "n_labels = 99"),
+        ("copy", "t5", {"vocab_size": 18}, "vocab_size = 18.*19"),
+        ("copy", "transformer", {"max_len": 12}, "max_len = 12.*13"),
+        ("copy", "gpt", {"max_len": 24}, "max_len = 24.*25"),
+        ("dates", "seq2seq", {"max_len": 28}, "max_len = 28.*29"),
+    ],
+)
+def test_a_model_that_was_not_made_for_the_task_is_refused_before_the_first_step(name, family, options, named):
+    which = task(name)
+    model = built(family, which, **options)
+    with pytest.raises(core.ConfigError, match=named) as refused:
+        train(model, which)
+    assert refused.value.text("zh") != refused.value.text("en")
+    if family in which.families:
+        with pytest.raises(core.ConfigError):
+            core.Run(core.Recipe(model.config, which, core.Training()))
+
+
+def test_what_just_fits_is_taken():
+    for name, family, options in [
+        ("copy", "transformer", {"max_len": 13}), ("copy", "gpt", {"max_len": 25}), ("recall", "lstm", {"n_labels": 99}),
+        ("dates", "seq2seq", {"max_len": 29}), ("entities", "gru", {"head": "crf", "n_labels": 30}),
+        ("masked words", "bert", {"n_segments": 0}),
+    ]:  # fmt: skip
+        which = task(name)
+        for step in train(built(family, which, **options), which, steps=3, batch_size=32):
+            assert math.isfinite(step.loss)
+
+
+@pytest.mark.parametrize("model", [core.build("gpt", device="meta"), torch.nn.Linear(2, 2)])
+def test_a_model_without_numbers_or_not_of_ours_is_refused(model):
+    with pytest.raises(core.InputError, match=r"meta|core\.build"):
+        task("copy").form(model)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unfinished(Task):
+    name = "unfinished"
+    help = Text("Nothing yet.", "尚无内容。")
+    forms = ("label",)
+
+
+@pytest.mark.parametrize("missing", ["tokens", "longest", "draw"])
+def test_a_task_says_what_it_lacks(missing):
+    rest = {"tokens": ["·", "<s>", "a"], "longest": 4, "draw": None}
+    which = type("Rest", (Unfinished,), {name: part for name, part in rest.items() if name != missing})()
+    with pytest.raises(NotImplementedError, match=rf"task unfinished \(Rest\) must define `{missing}`: \w+"):
+        which.draw(1, torch.Generator()) if missing == "draw" else which.model_options("gpt")
