@@ -1,13 +1,61 @@
-"""Words on screen, in English and 中文, from one set of files used by the page and by the server alike."""
+"""Translations: gettext catalogues for everything Python says, and the page's own words.
+
+`static/locales/<language>/LC_MESSAGES/innerview.po` is a language; adding one is adding that file. English is the
+language of the messages themselves and needs none. Catalogues are compiled in memory when the app starts.
+"""
 
 from __future__ import annotations
 
 import json
+from gettext import GNUTranslations, NullTranslations
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import gradio as gr
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+from core.messages import ENGLISH, Text
 
 LOCALES = Path(__file__).resolve().parents[1] / "static/locales"
+CATALOGUE = "LC_MESSAGES/innerview.po"
+
+
+def load_catalogue(path: Path) -> GNUTranslations:
+    """A `.po` file as translations; entries marked fuzzy are not used."""
+    compiled = BytesIO()
+    with path.open("rb") as file:
+        write_mo(compiled, read_po(file))
+    compiled.seek(0)
+    return GNUTranslations(compiled)
+
+
+def load_translations(locales: Path = LOCALES) -> dict[str, NullTranslations]:
+    """By language, English first."""
+    others = {path.parents[1].name: load_catalogue(path) for path in sorted(locales.glob(f"*/{CATALOGUE}"))}
+    return {"en": ENGLISH, **others}
+
+
+TRANSLATIONS = load_translations()
+
+
+def translate(text: Text, language: str) -> str:
+    return text.translate(TRANSLATIONS[language])
+
+
+def in_all_languages(text: Text) -> dict[str, str]:
+    """By language, for the page, which switches between them without a request."""
+    return {language: text.translate(translations) for language, translations in TRANSLATIONS.items()}
+
+
+def translated(value: Any) -> Any:
+    """A structure for JSON in which every text stands in all languages."""
+    if isinstance(value, Text):
+        return in_all_languages(value)
+    if isinstance(value, dict):
+        return {name: translated(one) for name, one in value.items()}
+    return [translated(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _words(folder: Path) -> dict[str, str]:

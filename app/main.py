@@ -15,17 +15,17 @@ import gradio as gr
 import torch
 import uvicorn
 from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
 
 from app.i18n import translations
 from app.page import build_page
-from app.routes import bundles, looks, router
+from app.routes import bundles, router
+from app.routes.errors import add_error_handlers
 from app.service.checkpoints.checkpoint_cache import BUDGET, GIGABYTE
 from app.service.checkpoints.checkpoint_runs import set_up
 from app.service.checkpoints.locations import default_root
 from app.service.runs.job_service import Settings, default_folder, office, open_hours
-from core import ConfigError, InputError
+from core import ConfigError
 from core.allocator import keep_freed_memory
 
 STATIC = Path(__file__).resolve().parents[1] / "static"
@@ -47,9 +47,7 @@ def make_app() -> FastAPI:
     app.include_router(bundles.router)  # before the folder it seems to lie in
     app.mount("/ours", StaticFiles(directory=STATIC), name="ours")
     app.include_router(router)
-    for refusal in (InputError, ConfigError):
-        app.add_exception_handler(refusal, looks.say_problem)
-    app.add_exception_handler(RequestValidationError, looks.say_unreadable)
+    add_error_handlers(app)
     return gr.mount_gradio_app(
         app,
         build_page(i18n),
@@ -81,7 +79,7 @@ def main() -> None:
     try:
         office.open(Settings(options.store, options.workers, options.ray))
     except ConfigError as error:
-        print(error.text("en"), file=sys.stderr)
+        print(error, file=sys.stderr)
         sys.exit(2)
     keep_freed_memory()
     torch.set_num_threads(1)  # the models on screen are small: a second thread only waits for the first

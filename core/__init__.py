@@ -15,10 +15,11 @@ from core.architecture.anatomy import Anatomy, anatomy
 from core.capture import edits
 from core.capture.tape import Tape, TapError, capture, edit
 from core.config.families import Config
-from core.config.options import ConfigError, Option, Text
+from core.config.options import Option
 from core.config.presets import PRESETS
 from core.decoding import generate
-from core.layers.masks import InputError
+from core.errors import ConfigError, InputError
+from core.messages import Text
 from core.models import build, configure, models
 from core.pretrained import PretrainedError, load_pretrained, save_pretrained
 from core.runs.recipes import Recipe, recipe

@@ -9,7 +9,9 @@ from typing import Any
 
 import torch
 
-from core.config.options import ConfigError, Text, plain
+from core.config.options import plain
+from core.errors import ConfigError
+from core.messages import Text
 
 SEEDS = range(-(2**63), 2**63)  # all that torch takes
 _turn = threading.RLock()
@@ -22,8 +24,8 @@ def whole_seed(seed: Any) -> int:
         raise ConfigError(
             "seed",
             seed,
-            Text("a seed is a whole number of at most 63 bits.", "种子须为不超过 63 位的整数。"),
-            Text("Use for example 0.", "例如 0。"),
+            Text("a seed is a whole number of at most 63 bits."),
+            Text("Use for example 0."),
         )
     return value
 

@@ -36,9 +36,7 @@ def demo(stage: Stage) -> dict[str, float]:
 
 
 def knocked_out(run: core.Run, layer: int, heads: list[int]) -> float:
-    edits = (
-        {f"blocks.{layer}.attn.context": core.edits.zero_heads(heads)} if heads else {}
-    )  # no head may be clear
+    edits = {f"blocks.{layer}.attn.context": core.edits.zero_heads(heads)} if heads else {}  # no head may be clear
     with core.edit(run.model, edits):
         return run.evaluate().accuracy
 

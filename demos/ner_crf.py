@@ -33,7 +33,7 @@ def demo(stage: Stage) -> dict[str, float]:
     for variant, name in WAYS.items():
         shares = " ".join(f"{share:.1%}" for share in right[variant])
         print(f"  {name:8}{mean(right[variant]):.1%} of the tags right ({shares}), impossible: {broken[variant]}")
-    names = [name.en for name in run.task.label_names]
+    names = [str(name) for name in run.task.label_names]
     title = "The CRF's transition scores: from (row) to (column)"
     stage.show(
         "crf_transitions",
@@ -53,7 +53,7 @@ def illegal(run: core.Run, n: int = 1000) -> int:
     batch = run.task.lay_out(run.task.evaluation(n), "tags")
     with torch.no_grad():
         logits = run.model(*batch.inputs).logits
-    names = [name.en for name in run.task.label_names]
+    names = [str(name) for name in run.task.label_names]
     count = 0
     lengths = batch.inputs[1]
     for row, length in zip(run.model.head.predict(logits, lengths), lengths.tolist(), strict=True):

@@ -20,7 +20,7 @@ def demo(stage: Stage) -> dict[str, float]:
     batch = task.lay_out(examples, "label")
     with torch.no_grad():
         said = run.model(*batch.inputs).logits.argmax(-1)
-    names = [name.en for name in task.label_names]
+    names = [str(name) for name in task.label_names]
     table = torch.zeros(len(names), len(names))
     table.index_put_((batch.target, said), torch.ones(len(said)), accumulate=True)
     for i in range(3):

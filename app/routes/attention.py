@@ -82,9 +82,10 @@ def vectors(asked: Stack) -> Response:
 def _check_room(numbers: int) -> None:
     if numbers > bertviz_frame.MOST_NUMBERS:
         raise InputError(
-            f"Queries and keys are {numbers:,} numbers here, more than the {bertviz_frame.MOST_NUMBERS:,} this view "
+            "Queries and keys are {numbers:,} numbers here, more than the {most_numbers:,} this view "
             "can hold. Try a shorter input.",
-            f"此处的查询与键共 {numbers:,} 个数，超过此视图的上限 {bertviz_frame.MOST_NUMBERS:,}。请用更短的输入。",
+            numbers=numbers,
+            most_numbers=bertviz_frame.MOST_NUMBERS,
         )
 
 

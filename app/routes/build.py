@@ -30,7 +30,7 @@ class Choice(BaseModel):
 
     def config(self) -> Config:
         if len(json.dumps(self.options)) > MOST_OPTIONS:
-            raise InputError("These are too many options.", "选项过多。")
+            raise InputError("These are too many options.")
         return core.configure(self.family, **self.options)
 
 

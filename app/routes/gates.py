@@ -57,7 +57,7 @@ def packed_gradients(run: str, text: str | None, index: int | None, of: str) -> 
     elif run in trio():
         batch = gates.long_problems(opened, gates.LONG)
     else:
-        raise InputError(f"There are no long problems for the run {run!r}.", f"运行 {run!r} 没有长题目。")
+        raise InputError("There are no long problems for the run {run!r}.", run=run)
     with AT_ONCE:
         return gates.pack_gradients(steps, gates.gradients_of(opened, batch))
 

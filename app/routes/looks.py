@@ -7,23 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from app.i18n import WORDS
 from app.service.inputs import Problem, held_out, typed
 from app.service.runs import run_registry
 from app.service.snapshot_arrays import look
-from core import ConfigError, InputError
 from core.runs.pretrained_run import PretrainedRun
 from core.runs.run import Run
 
 router = APIRouter()
 AT_ONCE = threading.Semaphore(2)  # models running at the same time, in all sessions
 HELD_OUT_SHOWN = 1000
-REFUSED = "x-refused"
 
 
 class Question(BaseModel):
@@ -74,27 +70,3 @@ def run(name: str) -> dict[str, Any]:
 def look_at(question: Question) -> Response:
     data = packed_look(question.run, question.text, question.held_out)
     return Response(data, media_type="application/octet-stream")
-
-
-def say_problem(request: Request, error: InputError | ConfigError) -> JSONResponse:
-    """An input nobody can read is answered with a sentence in both languages, and the option it is about, if any.
-
-    It is an answer like any other: a status of 4xx would put an error on the reader's console. With `again`, the same
-    question will be answered in a while.
-    """
-    return refusal(error.text("en"), error.text("zh"), getattr(error, "option", None), getattr(error, "again", False))
-
-
-def say_unreadable(request: Request, error: RequestValidationError) -> JSONResponse:
-    """A question that is not of the right form: names the part that is not."""
-    place = [str(part) for part in error.errors()[0]["loc"] if part not in ("body", "query", "path")]
-    named = ".".join(place)[:80]
-    en, zh = f"{named or 'The question'}: that cannot be read.", f"{named or '问题'}：无法读取。"
-    return refusal(en, zh, place[-1] if place else None)
-
-
-def refusal(en: str, zh: str, option: str | None, again: bool = False) -> JSONResponse:
-    """What somebody sent is quoted, and may be no text at all: half a surrogate pair is spelt out."""
-    en, zh, option = (said and str(said).encode("utf-8", "backslashreplace").decode() for said in (en, zh, option))
-    problem = {"en": en, "zh": zh, "option": option, "again": again}
-    return JSONResponse({"problem": problem}, headers={REFUSED: "yes"})

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
+from app.i18n import translated
 from app.service.runs.job_service import is_key, office
 from app.service.training import requests
 from app.service.training.event_stream import events
@@ -124,7 +125,7 @@ async def stream(keys: str = Query(max_length=25 * MOST_KEYS)) -> StreamingRespo
 
 @router.post("/noticed/{key}")
 def noticed(key: str) -> list[dict[str, Any]]:
-    return office.job(key).seen.noticed
+    return translated(office.job(key).seen.noticed)
 
 
 @router.post("/{key}/fork")
@@ -133,9 +134,7 @@ def fork(key: str, asked: Fork, request: Request) -> dict[str, Any]:
     try:
         run = office.store.load(parent.key)
     except StoreError as error:
-        raise InputError(
-            "Nothing of this run is stored yet. Pause it, then fork it.", "此运行尚未保存。请先暂停，再分出。"
-        ) from error
+        raise InputError("Nothing of this run is stored yet. Pause it, then fork it.") from error
     seed = run.seed if asked.seed is None else requests.check_seed(asked.seed)
     requests.check_left_to_task(asked.model)
     chosen = fork_recipe(run, asked.step, {**asked.model, **asked.training})
@@ -154,7 +153,7 @@ def command(
     try:
         {"pause": job.pause, "stop": job.stop, "rewind": job.rewind, "step": lambda: job.step(STEP_SECONDS)}[order]()
     except StoreError as error:
-        raise InputError(error.text("en"), error.text("zh")) from error
+        raise InputError(error.text) from error
     return job_facts(job)
 
 
@@ -168,7 +167,7 @@ def _begun(chosen: Recipe, seed: int, page: str) -> dict[str, Any]:
         try:
             job = jobs.start(chosen, seed)
         except StoreError as error:
-            raise InputError(error.text("en"), error.text("zh")) from error
+            raise InputError(error.text) from error
         job.resume()
     return job_facts(office.remember(job))
 
@@ -189,8 +188,8 @@ def _check_room(jobs: Jobs, key: str, page: str) -> None:
         raise ConfigError(
             "page",
             count,
-            Text(f"at most {most} runs are trained at once.", f"最多同时训练 {most} 个运行。"),
-            Text("Stop or pause one of them first.", "请先停止或暂停其中一个。"),
+            Text("at most {most} runs are trained at once.", most=most),
+            Text("Stop or pause one of them first."),
         )
     _pages.setdefault(page, set()).add(key)
 

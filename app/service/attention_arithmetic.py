@@ -22,6 +22,7 @@ from core.analysis import measures
 from core.capture.tape import Keep, Tape
 from core.layers.attention import Attention
 from core.layers.recurrent.alignment import AdditiveAlignment, Alignment
+from core.messages import Text
 from core.runs.run import Run
 
 READS_ITSELF = re.compile(r"(?:encoder\.)?blocks\.\d+\.attn")
@@ -36,7 +37,7 @@ def tape_at(
         with core.capture(model, *patterns, keep=keep) as tape:
             model(*problem.batch.inputs)
         return model, tape
-    raise InputError(f"There is no snapshot of step {step}.", f"第 {step} 步没有快照。")
+    raise InputError("There is no snapshot of step {step}.", step=step)
 
 
 def weights_point(tape: Tape, point: str) -> str:
@@ -48,14 +49,14 @@ def weights_point(tape: Tape, point: str) -> str:
 
 
 def no_attention(point: str) -> InputError:
-    return InputError(f"The model has no attention at {point[:60]!r}.", f"模型在 {point[:60]!r} 处没有注意力。")
+    return InputError("The model has no attention at {point!r}.", point=point[:60])
 
 
 def exact_head(run: Run, problem: Problem, step: int, point: str, head: int) -> tuple[Tensor, Tensor | None]:
     """(query, key): one head's weights as captured, and where it may look; for inputs whose maps travel pooled."""
     _, tape = tape_at(run, problem, step, f"{point}.weights", f"{point}.mask")
     weights = tape[weights_point(tape, point)][0]
-    check_index(head, len(weights), "head", "头")
+    check_index(head, len(weights), Text("head"))
     mask = tape.get(f"{point}.mask")
     return weights[head], None if mask is None else mask[0, 0].expand(weights.shape[1:])
 
@@ -65,7 +66,6 @@ def exact_rollout(run: Run, problem: Problem, step: int, points: list[str]) -> T
     if not all(READS_ITSELF.fullmatch(point) for point in points):
         raise InputError(
             "A rollout goes through the layers in which the input looks at itself; ask for those alone.",
-            "注意力展开只经过输入内部的自注意力层；请只选择这些层。",
         )
     wanted = [f"{point}.weights" for point in points]
     _, tape = tape_at(run, problem, step, *wanted, keep=lambda name, weights: weights[0].mean(0))
@@ -80,7 +80,6 @@ def vector_sizes(model: nn.Module, problem: Problem, points: list[str]) -> tuple
     if len(sizes) > 1:
         raise InputError(
             "These layers do not look from and at the same tokens; ask for those of one stack.",
-            "这些层的查询与键并非来自相同的词元；请只选择同一组层。",
         )
     queries, keys = sizes.pop()
     return Size([len(points), *queries]), Size([len(points), *keys])
@@ -90,8 +89,8 @@ def _vector_sizes(model: nn.Module, problem: Problem, point: str) -> tuple[Size,
     module, config = dict(model.named_modules()).get(point), model.config
     if isinstance(module, AdditiveAlignment):
         raise InputError(
-            "This attention adds query and key instead of multiplying them; click a cell of the map for its arithmetic.",
-            "这种注意力把查询与键相加而不是相乘；请点击热图中的格子查看其算式。",
+            "This attention adds query and key instead of multiplying them; click a cell of the map "
+            "for its arithmetic.",
         )
     if not isinstance(module, Attention | Alignment):
         raise no_attention(point)
@@ -135,9 +134,9 @@ def _cell(
     model: nn.Module, tape: Tape, problem: Problem, point: str, head: int, query: int, key: int
 ) -> dict[str, Any]:
     weights = tape[weights_point(tape, point)][0]  # (head, query, key)
-    check_index(head, weights.shape[0], "head", "头")
-    check_index(query, weights.shape[1], "query", "查询")
-    check_index(key, weights.shape[2], "key", "键")
+    check_index(head, weights.shape[0], Text("head"))
+    check_index(query, weights.shape[1], Text("query"))
+    check_index(key, weights.shape[2], Text("key"))
     scores = tape[f"{point}.scores"][0, head, query].double()  # (key,)
     bias, mask = tape.get(f"{point}.bias"), tape.get(f"{point}.mask")
     kept = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask[0, 0].expand(weights.shape[1:])[query]
@@ -208,6 +207,6 @@ def source_states(model: nn.Module, problem: Problem) -> Tensor:
     return model.encode(problem.batch.inputs[0], problem.batch.inputs[2]).outputs[0]
 
 
-def check_index(index: int, size: int, en: str, zh: str) -> None:
+def check_index(index: int, size: int, what: Text) -> None:
     if not 0 <= index < size:
-        raise InputError(f"There is no {en} {index}: there are {size}.", f"没有第 {index} 个{zh}：共 {size} 个。")
+        raise InputError("There is no {what} {index}: there are {size}.", what=what, index=index, size=size)

@@ -167,7 +167,6 @@ def gradients_of(run: Run, batch: Batch) -> dict[str, Tensor]:
     if not any(isinstance(module, RecurrentLayer) for module in run.model.modules()):
         raise InputError(
             "This model has no recurrent layers: there is no gradient through time to show.",
-            "此模型没有循环层：没有沿时间的梯度可显示。",
         )
     viewer = deepcopy(run.model).double().eval()
     taken = []

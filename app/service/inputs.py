@@ -49,7 +49,7 @@ def typed(run: Run | PretrainedRun, text: str) -> Problem:
     rows, lengths = torch.tensor([source]), torch.tensor([len(source)])
     if form == "stream" and "pairs" not in task.forms:  # the text is the stream itself, and it may go on
         if len(source) < 2:
-            raise InputError("Type at least two tokens.", "请至少输入两个词元。")
+            raise InputError("Type at least two tokens.")
         source = [*opening(task), *source]
         rows, lengths = torch.tensor([source]), torch.tensor([len(source)])
         return replace(_named(run, text, _open_stream(rows, lengths), source, None, False), open_end=True)
@@ -70,8 +70,10 @@ def room(run: Run | PretrainedRun) -> int:
 def check_room(run: Run | PretrainedRun, tokens: int) -> None:
     if tokens > room(run):
         raise InputError(
-            f"The input has {tokens} tokens, start, end and answer counted; with this run at most {room(run)} can be shown.",
-            f"输入连同起止词元与答案共 {tokens} 个词元；此运行最多可显示 {room(run)} 个。",
+            "The input has {tokens} tokens, start, end and answer counted; with this run at most "
+            "{room} can be shown.",
+            tokens=tokens,
+            room=room(run),
         )
 
 

@@ -13,11 +13,13 @@ import torch
 from torch import Tensor, nn
 
 import core
-from app.i18n import WORDS
+from app.i18n import in_all_languages
 from app.service.runs import run_registry, shipped
+from app.service.runs.shipped_introductions import INTRODUCTIONS
 from core import InputError
 from core.layers.masks import causal_mask
 from core.layers.positions import Alibi, Learned, Rotary, Sinusoidal, T5Bias, t5_bucket
+from core.messages import Text, verbatim
 from core.runs.pretrained_run import PretrainedRun
 from core.runs.run import Run
 from core.seeding import seeded
@@ -58,11 +60,13 @@ def check(**values: int) -> None:
     for name, value in values.items():
         limit = LIMITS[name]
         if not limit.low <= value <= limit.high or (value - limit.low) % limit.step:
-            by = f" in steps of {limit.step}", f"，步长 {limit.step}"
-            en, zh = by if limit.step > 1 else ("", "")
             raise InputError(
-                f"{name} goes from {limit.low} to {limit.high}{en}; {value} is not possible.",
-                f"{name} 的范围是 {limit.low} 到 {limit.high}{zh}；不能是 {value}。",
+                "{name} goes from {low} to {high}{by}; {value} is not possible.",
+                name=name,
+                low=limit.low,
+                high=limit.high,
+                by=Text(" in steps of {step}", step=limit.step) if limit.step > 1 else verbatim(""),
+                value=value,
             )
 
 
@@ -98,8 +102,8 @@ def t5(n_buckets: int, max_distance: int, side: int) -> Picture:
     check(n_buckets=n_buckets, max_distance=max_distance, side=side)
     if max_distance <= n_buckets // 2:
         raise InputError(
-            f"max_distance must be more than {n_buckets // 2}: so many distances have a bucket of their own.",
-            f"max_distance 须大于 {n_buckets // 2}：这么多距离各占一个桶。",
+            "max_distance must be more than {half}: so many distances have a bucket of their own.",
+            half=n_buckets // 2,
         )
     far = max_distance + max_distance // 4
     offsets, positions = torch.arange(-far, far + 1), torch.arange(side)
@@ -121,8 +125,8 @@ def none(text: str, order: str, seed: int) -> Picture:
     words = text.split()
     if not 2 <= len(words) <= MOST_WORDS or any(len(word) > 24 for word in words):
         raise InputError(
-            f"Type 2 to {MOST_WORDS} words of at most 24 letters, with spaces between them.",
-            f"请输入 2 到 {MOST_WORDS} 个词，以空格分隔，每个词最多 24 个字符。",
+            "Type 2 to {most_words} words of at most 24 letters, with spaces between them.",
+            most_words=MOST_WORDS,
         )
     places = _places(len(words), order, seed)
     known = list(dict.fromkeys(words))
@@ -215,9 +219,7 @@ class Source:
         return {
             "run": self.name,
             "asked": self.asked,
-            "title": {language: words[f"run.{self.name}.title"] for language, words in WORDS.items()}
-            if stands_in
-            else None,
+            "title": in_all_languages(INTRODUCTIONS[self.name].title) if stands_in else None,
             "steps": [step for step, _ in self.snapshots],
             "trained": self.trained,
             "parts": list(self.parts),
@@ -233,7 +235,7 @@ def _source(run: str, kind: type[nn.Module]) -> Source:
         if parts := _parts(opened.model, kind):
             return _of_run(name, name == run, opened, parts)
     if kind is Learned:
-        raise InputError("No run here has learned positions.", "这里没有带可学习位置的运行。")
+        raise InputError("No run here has learned positions.")
     with seeded(0):
         model = core.build("t5", d_model=64, n_heads=4, vocab_size=32)
     weights = {name: p.detach() for name, p in model.named_parameters()}

@@ -60,8 +60,8 @@ def look_over(run: Run | PretrainedRun, problem: Problem, step: int) -> Seen:
     ids, outside = problem.ids, left_out(run, problem.ids)
     if int((~outside).sum()) < FEWEST_TOKENS:
         raise InputError(
-            f"Heads are compared on {FEWEST_TOKENS} tokens or more; type a longer input.",
-            f"比较注意力头至少需要 {FEWEST_TOKENS} 个词元；请输入更长的文本。",
+            "Heads are compared on {fewest_tokens} tokens or more; type a longer input.",
+            fewest_tokens=FEWEST_TOKENS,
         )
     points, found, rest, masks = [], [], [], {}
 
@@ -75,9 +75,7 @@ def look_over(run: Run | PretrainedRun, problem: Problem, step: int) -> Seen:
 
     _run(run, problem, step, visit)
     if not points:
-        raise InputError(
-            "This model has no attention among the tokens of its input.", "此模型的输入词元之间没有注意力。"
-        )
+        raise InputError("This model has no attention among the tokens of its input.")
     stacked = {name: torch.stack([one[name] for one in found]) for name in found[0]}
     names = dict.fromkeys(name for name, out in zip(problem.source, outside.tolist(), strict=True) if out)
     return Seen(problem, points, stacked, torch.stack(rest), list(names))
@@ -87,7 +85,7 @@ def look_over(run: Run | PretrainedRun, problem: Problem, step: int) -> Seen:
 def _run(run: Run | PretrainedRun, problem: Problem, step: int, see_map: Keep) -> None:
     found = next(run.views(step), None)
     if found is None:
-        raise InputError(f"There is no snapshot of step {step}.", f"第 {step} 步没有快照。")
+        raise InputError("There is no snapshot of step {step}.", step=step)
     with core.capture(found[1], *MAPS, keep=see_map):
         found[1](*problem.batch.inputs)
 
@@ -105,11 +103,10 @@ def find(
     if not READS.fullmatch(f"{point}.weights"):
         raise InputError(
             "Only heads that look from the input at the input can be compared; choose one of those.",
-            "只能比较在输入内部相互观看的注意力头；请选择这样的头。",
         )
     here = look_over(run, problem, step)
     if point not in here.points or not 0 <= head < here.outside.shape[1]:
-        raise InputError("The model has no such head.", "模型没有这个注意力头。")
+        raise InputError("The model has no such head.")
     layer = here.points.index(point)
     last = other.snapshots[-1].step
     alike = likeness(here.one(layer, head), there.profile)  # (layer, head)
@@ -117,7 +114,7 @@ def find(
     order = alike.flatten().argsort(descending=True).tolist()
     others = [place for i in order if (place := divmod(i, alike.shape[1])) != itself]
     if not others:
-        raise InputError("This model has no other head.", "此模型没有别的注意力头。")
+        raise InputError("This model has no other head.")
     best = others[:BEST]
     header = {
         "of": _told(here, layer, head) | {"tokens": problem.source, "left_out": here.left_out},

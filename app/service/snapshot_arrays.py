@@ -107,9 +107,11 @@ def shortened(states: dict[str, Tensor], snapshots: int, problem: Problem) -> di
         tokens = max(len(problem.source), len(problem.given))
         most = tokens * MOST_STATES // (numbers * 2)
         raise InputError(
-            f"The input has {tokens} tokens; with all gates at {snapshots} moments of this run's training, at most "
-            f"{most} can be shown.",
-            f"输入有 {tokens} 个词元；连同此运行训练中 {snapshots} 个时刻的所有门，最多可显示 {most} 个。",
+            "The input has {tokens} tokens; with all gates at {snapshots} moments of this run's "
+            "training, at most {most} can be shown.",
+            tokens=tokens,
+            snapshots=snapshots,
+            most=most,
         )
     largest = torch.finfo(torch.float16).max  # beyond it lie states without a bound, of a run that has diverged
     return {name: values.clamp(-largest, largest).half() for name, values in states.items()}

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from core.analysis import measures
-from core.config.options import Text
+from core.messages import Text
 from core.runs.run import Run
 from core.tasks.layouts import Batch
 from core.training.snapshots import Snapshot, replay, views
@@ -22,25 +22,25 @@ LEAVES_CHANCE, SOLVED = 0.1, 0.99
 SURE = 3.0  # standard deviations
 
 ROLES = {
-    "previous": Text("a previous-token head", "前一词元头"),
-    "own": Text("a head that looks at the token itself", "关注自身的头"),
-    "first": Text("a head that rests on the first token", "停在首个词元的头"),
-    "induction": Text("an induction head", "归纳头"),
-    "agreement": Text("an alignment head", "对齐头"),
+    "previous": Text("a previous-token head"),
+    "own": Text("a head that looks at the token itself"),
+    "first": Text("a head that rests on the first token"),
+    "induction": Text("an induction head"),
+    "agreement": Text("an alignment head"),
 }
 
 # Accuracy in training says something of other problems only if every problem is new.
-OF_FRESH = Text("accuracy leaves chance", "准确率离开随机水平"), Text("the task is solved", "任务已解决")
+OF_FRESH = Text("accuracy leaves chance"), Text("the task is solved")
 OF_FIXED = (
-    Text("accuracy on its fixed problems leaves chance", "对固定训练题的准确率离开随机水平"),
-    Text("it knows its fixed problems", "固定训练题已全部掌握"),
+    Text("accuracy on its fixed problems leaves chance"),
+    Text("it knows its fixed problems"),
 )
 
 HEADS = {  # by the part of the model and the kind of attention
-    ("", "attn"): Text("head", "头"),
-    ("encoder", "attn"): Text("encoder head", "编码器头"),
-    ("decoder", "attn"): Text("decoder self-attention head", "解码器自注意力头"),
-    ("decoder", "cross"): Text("decoder cross-attention head", "解码器交叉注意力头"),
+    ("", "attn"): Text("head"),
+    ("encoder", "attn"): Text("encoder head"),
+    ("decoder", "attn"): Text("decoder self-attention head"),
+    ("decoder", "cross"): Text("decoder cross-attention head"),
 }
 
 
@@ -73,7 +73,7 @@ def curve_moments(run: Run) -> list[Moment]:
     found = [(begins([a > threshold for a in curve]), leaves), (begins([a >= SOLVED for a in curve]), solved)]
     if any(step.limit is not None for step in run.steps):
         longest = begins([step.limit == run.task.longest for step in run.steps])
-        found.append((longest, Text("problems are at full length", "题目达到最大长度")))
+        found.append((longest, Text("problems are at full length")))
     return [Moment(run.steps[index].index, text) for index, text in found if index is not None]
 
 
@@ -161,7 +161,7 @@ def becomes(place: str, role: str) -> Text:
     """blocks.1.attn.0, induction → head 1.0 becomes an induction head"""
     *modules, kind, head = place.split(".")
     if "blocks" not in modules:  # a recurrent decoder has one alignment and no heads
-        return Text("the alignment finds the right source tokens", "对齐找到正确的源词元")
+        return Text("the alignment finds the right source tokens")
     *part, _, layer = modules
     which, what = HEADS[".".join(part), kind], ROLES[role]
-    return Text(f"{which.en} {layer}.{head} becomes {what.en}", f"{which.zh} {layer}.{head} 成为{what.zh}")
+    return Text("{which} {layer}.{head} becomes {what}", which=which, layer=layer, head=head, what=what)

@@ -172,9 +172,7 @@ class Editing(Observer):
         super().__init__(model, list(edits))
         for name, edit in edits.items():
             if not callable(edit):
-                raise TapError(
-                    f"The edit of {name!r} is no function of its tensor; for a value, core.edits.set_to."
-                )
+                raise TapError(f"The edit of {name!r} is no function of its tensor; for a value, core.edits.set_to.")
         self.edits = dict(edits)
 
     def see(self, module: nn.Module, point: str, value: Tensor, step: tuple[int, int] | None = None) -> Tensor:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.config.catalogue import CATALOGUE, RNN_ACTIVATION, SEQ2SEQ_ATTENTION, option
-from core.config.options import ConfigError, Options, Text
+from core.config.options import Options
+from core.errors import ConfigError
+from core.messages import Text
 
 TAUGHT_HEADS = ("classifier", "tagger", "crf", "pointer", "qa")  # that answer from labelled examples
 CONFIGS: dict[str, type[Config]] = {}  # by family, in the order of their invention
@@ -50,8 +52,8 @@ class RecurrentConfig(Config):
         if self.head == "lm" and self.bidirectional:
             raise ConfigError(
                 "bidirectional", True,
-                Text("read backwards, a language model has already seen the next token.", "反向读取时，语言模型已经看到了下一个词元。"),
-                Text("Use bidirectional=False, or head='tagger'.", "请用 bidirectional=False，或 head='tagger'。"),
+                Text("read backwards, a language model has already seen the next token."),
+                Text("Use bidirectional=False, or head='tagger'."),
             )  # fmt: skip
 
 
@@ -87,8 +89,8 @@ class Seq2SeqConfig(Config):
         if self.bidirectional and self.d_hidden % 2:
             raise ConfigError(
                 "d_hidden", self.d_hidden,
-                Text("a bidirectional encoder gives half of the units to each direction.", "双向编码器把单元平分给两个方向。"),
-                Text(f"Use an even number, for example {self.d_hidden + 1}.", f"请用偶数，例如 {self.d_hidden + 1}。"),
+                Text("a bidirectional encoder gives half of the units to each direction."),
+                Text("Use an even number, for example {most}.", most=self.d_hidden + 1),
             )  # fmt: skip
 
 
@@ -134,49 +136,45 @@ class TransformerConfig(Config):
         if self.d_head is None and self.d_model % self.n_heads:
             fitting = [heads for heads in range(1, min(self.d_model, 128) + 1) if self._fits(heads)]
             nearest = min(fitting, key=lambda heads: abs(heads - self.n_heads), default=None)
-            use_en, use_zh = (
-                f"Use n_heads = {nearest}, or set d_head.",
-                f"请用 n_heads = {nearest}，或设置 d_head。",
-            )
             raise ConfigError(
                 "n_heads", self.n_heads,
-                Text(f"d_model = {self.d_model} cannot be split into {self.n_heads} equal heads.", f"d_model = {self.d_model} 不能等分为 {self.n_heads} 个头。"),
-                Text(use_en, use_zh) if nearest else Text("Set d_head.", "请设置 d_head。"),
+                Text("d_model = {d_model} cannot be split into {n_heads} equal heads.", d_model=self.d_model, n_heads=self.n_heads),
+                Text("Use n_heads = {nearest}, or set d_head.", nearest=nearest) if nearest else Text("Set d_head."),
             )  # fmt: skip
         if self.n_heads % self.kv_heads:
             fitting = ", ".join(str(h) for h in range(1, self.n_heads + 1) if self.n_heads % h == 0)
             raise ConfigError(
                 "n_kv_heads", self.n_kv_heads,
-                Text(f"{self.n_heads} query heads cannot share {self.n_kv_heads} key-value heads evenly.", f"{self.n_heads} 个查询头无法平均共享 {self.n_kv_heads} 个键值头。"),
-                Text(f"Use one of: {fitting}.", f"可用：{fitting}。"),
+                Text("{n_heads} query heads cannot share {n_kv_heads} key-value heads evenly.", n_heads=self.n_heads, n_kv_heads=self.n_kv_heads),
+                Text("Use one of: {fitting}.", fitting=fitting),
             )  # fmt: skip
         if self.position == "rope" and self.head_width % 2:
             even = min(self.head_width + 1, 1_024)
             raise ConfigError(
                 "position", "rope",
-                Text(f"RoPE turns pairs of numbers, but a head is {self.head_width} wide.", f"RoPE 旋转成对的数，而每个头宽 {self.head_width}。"),
-                Text(f"Use an even head width, for example d_head = {even}.", f"请用偶数头宽，例如 d_head = {even}。"),
+                Text("RoPE turns pairs of numbers, but a head is {head_width} wide.", head_width=self.head_width),
+                Text("Use an even head width, for example d_head = {even}.", even=even),
             )  # fmt: skip
         if self.position == "sinusoidal" and self.d_model % 2:
             more = 1 if self.d_head else self.n_heads  # the heads still fit
             even = self.d_model + (more if self.d_model + more <= CATALOGUE["d_model"].high else -more)
             raise ConfigError(
                 "position", "sinusoidal",
-                Text(f"sines and cosines come in pairs, but d_model = {self.d_model} is odd.", f"正弦与余弦成对出现，而 d_model = {self.d_model} 是奇数。"),
-                Text(f"Use d_model = {even}.", f"请用 d_model = {even}。"),
+                Text("sines and cosines come in pairs, but d_model = {d_model} is odd.", d_model=self.d_model),
+                Text("Use d_model = {even}.", even=even),
             )  # fmt: skip
         whole, near = 4 * max(1, self.n_buckets // 4), self.n_buckets // 2
         if self.position == "t5" and self.n_buckets % 4:
             raise ConfigError(
                 "n_buckets", self.n_buckets,
-                Text("T5 splits buckets by direction, and by near and far.", "T5 按方向、再按远近划分桶。"),
-                Text(f"Use a multiple of 4: n_buckets = {whole}.", f"请用 4 的倍数：n_buckets = {whole}。"),
+                Text("T5 splits buckets by direction, and by near and far."),
+                Text("Use a multiple of 4: n_buckets = {whole}.", whole=whole),
             )  # fmt: skip
         if self.position == "t5" and self.max_distance <= near:
             raise ConfigError(
                 "max_distance", self.max_distance,
-                Text(f"of n_buckets = {self.n_buckets}, those for near offsets reach as far as {near}.", f"n_buckets = {self.n_buckets} 时，近处的桶已达到 {near}。"),
-                Text(f"Use max_distance = {near + 1} or more.", f"请用 max_distance = {near + 1} 或更大。"),
+                Text("of n_buckets = {n_buckets}, those for near offsets reach as far as {near}.", n_buckets=self.n_buckets, near=near),
+                Text("Use max_distance = {next} or more.", next=near + 1),
             )  # fmt: skip
 
     def _fits(self, n_heads: int) -> bool:
@@ -225,14 +223,14 @@ class BertConfig(TransformerConfig):
         if self.pooler == "none" and self.head == "classifier":
             raise ConfigError(
                 "pooler", "none",
-                Text("a classifier reads the one vector that the pooler makes.", "分类器读取池化层给出的那一个向量。"),
-                Text("Use pooler = 'tanh', or head = 'tagger'.", "请用 pooler = 'tanh'，或 head = 'tagger'。"),
+                Text("a classifier reads the one vector that the pooler makes."),
+                Text("Use pooler = 'tanh', or head = 'tagger'."),
             )  # fmt: skip
         if self.pooler == "none" and self.judges_sentences:
             raise ConfigError(
                 "next_sentence", True,
-                Text("whether one sentence follows the other is read off the pooler, and there is none.", "两句是否承接要由池化层判断，而这里没有池化层。"),
-                Text("Use next_sentence = False, or pooler = 'tanh'.", "请用 next_sentence = False，或 pooler = 'tanh'。"),
+                Text("whether one sentence follows the other is read off the pooler, and there is none."),
+                Text("Use next_sentence = False, or pooler = 'tanh'."),
             )  # fmt: skip
 
 

@@ -1,68 +1,22 @@
-"""What an option is: its kind, its range or its choices, its default and its help in English and 中文."""
+"""What an option is: its kind, its range or its choices, its default and its help."""
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 
+from core.errors import ConfigError, unknown_name
+from core.messages import Text
 
-@dataclass(frozen=True)
-class Text:
-    """One sentence in both languages."""
-
-    en: str
-    zh: str
-
-    def __str__(self) -> str:
-        return self.en
-
-
-class ConfigError(ValueError):
-    """An option that cannot be: names it, its value, why not, and what would work."""
-
-    def __init__(self, option: str, value: Any, why: Text, remedy: Text):
-        self.option, self.value, self.why, self.remedy = option, value, why, remedy
-        super().__init__(self.text("en"))
-
-    def text(self, language: str) -> str:
-        why, remedy = getattr(self.why, language), getattr(self.remedy, language)
-        return f"{self.option} = {self.value!r}: {why} {remedy}"
-
-    def __reduce__(self):  # so that it can cross a process boundary
-        return type(self), (self.option, self.value, self.why, self.remedy)
-
-
-def no_such(option: str, value: Any, why: Text, known: Iterable[str], name: str | None = None) -> ConfigError:
-    """The error for a name that is none of those known: lists them, and says which one is probably meant.
-
-    The name is the option's value; give it where it is another, as that of the option itself.
-    """
-    known = list(known)
-    if not known:
-        return ConfigError(option, value, why, Text("There is none to choose.", "没有可选的。"))
-    listed, meant = ", ".join(known), _nearest(str(value) if name is None else name, known)
-    meant_en, meant_zh = (f" Did you mean {meant}?", f"您是指 {meant} 吗？") if meant else ("", "")
-    remedy = Text(f"Choose one of: {listed}.{meant_en}", f"请选择其一：{listed}。{meant_zh}")
-    return ConfigError(option, value, why, remedy)
-
-
-def _nearest(name: str, known: list[str]) -> str | None:
-    """The one spelt almost so, or with the same last word, or with the same initials (lr, learning_rate)."""
-    name = name.lower()
-    shortened = [other for other in known if name == _initials(other) or other == _initials(name)]
-    longer = [other for other in known if other.split("_")[-1] == name and other != name]
-    return next(iter(shortened or longer or difflib.get_close_matches(name, known, n=1)), None)
-
-
-def _initials(name: str) -> str | None:
-    words = name.split("_")
-    return "".join(word[:1] for word in words) if len(words) > 1 else None
+KIND_ERRORS = {
+    int: Text("it must be a whole number."),
+    float: Text("it must be a number."),
+    bool: Text("it must be True or False."),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,19 +38,12 @@ class Option:
             return
         if self.kind is str:
             if not isinstance(value, str) or value not in self.choices:
-                raise no_such(self.name, value, Text("it is not one of the choices.", "不在可选项中。"), self.choices)
+                raise unknown_name(self.name, value, Text("it is not one of the choices."), self.choices)
             return
         if not self._is_kind(value):
-            kind_en, kind_zh = {
-                int: ("a whole number", "整数"),
-                float: ("a number", "数"),
-                bool: ("True or False", "布尔值"),
-            }[self.kind]
-            raise ConfigError(
-                self.name, value, Text(f"it must be {kind_en}.", f"必须是{kind_zh}。"), self._range_text()
-            )
+            raise ConfigError(self.name, value, KIND_ERRORS[self.kind], self._range_text())
         if not self.low <= value <= self.high:
-            raise ConfigError(self.name, value, Text("it is out of range.", "超出范围。"), self._range_text())
+            raise ConfigError(self.name, value, Text("it is out of range."), self._range_text())
 
     def _is_kind(self, value: Any) -> bool:
         if self.kind is bool or isinstance(value, bool):
@@ -105,10 +52,11 @@ class Option:
 
     def _range_text(self) -> Text:
         if self.kind is bool:
-            return Text("Use True or False.", "请用 True 或 False。")
+            return Text("Use True or False.")
         low, high = (str(int(b)) if self.kind is int else f"{b:g}" for b in (self.low, self.high))
-        none_en, none_zh = (", or None for automatic", "，或 None（自动）") if self.optional else ("", "")
-        return Text(f"Choose from {low} to {high}{none_en}.", f"请在 {low} 到 {high} 之间选择{none_zh}。")
+        if self.optional:
+            return Text("Choose from {low} to {high}, or None for automatic.", low=low, high=high)
+        return Text("Choose from {low} to {high}.", low=low, high=high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,8 +93,8 @@ class Options:
         known = [option.name for option in cls.options()]
         for name, value in values.items():
             if name not in known:
-                why = Text(f"{cls.title()} has no such option.", f"{cls.title()} 没有这个选项。")
-                raise no_such(name, value, why, known, name)
+                why = Text("{title} has no such option.", title=cls.title())
+                raise unknown_name(name, value, why, known, name)
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
@@ -170,9 +118,9 @@ def plain(value: Any) -> Any:
 def _belongs_elsewhere(option: Option, value: str, others: list[str]) -> ConfigError:
     """A value of others: of which one is meant only if it is about the same thing, as norm_placement is about norm."""
     listed = ", ".join(others)
-    why = Text(f"that is a value of {listed}.", f"这是 {listed} 的取值。")
+    why = Text("that is a value of {listed}.", listed=listed)
     for other in others:
         if other.startswith(f"{option.name}_"):
-            remedy = Text(f"Use {other} = {value!r}.", f"请用 {other} = {value!r}。")
+            remedy = Text("Use {other} = {value!r}.", other=other, value=value)
             return ConfigError(option.name, value, why, remedy)
-    return no_such(option.name, value, why, option.choices)
+    return unknown_name(option.name, value, why, option.choices)

@@ -8,13 +8,14 @@ import torch
 from torch import Tensor, nn
 
 from core.config.families import CONFIGS, Config
-from core.config.options import ConfigError, Text
 from core.decoding.beam import beam
 from core.decoding.decoders import make_writer
 from core.decoding.options import Decoding
 from core.decoding.special_tokens import OWN, Ends, chosen_signs
 from core.decoding.strategies import Watch, Written, one_by_one
-from core.layers.masks import InputError, check_input
+from core.errors import ConfigError, InputError
+from core.layers.masks import check_input
+from core.messages import Text
 from core.models import FAMILIES, takes_two
 
 
@@ -51,8 +52,8 @@ def write(
     how = Decoding.make(**options)
     if not isinstance(getattr(model, "config", None), Config):
         raise InputError(
-            f"Only models made by core.build can write, not {type(model).__name__}.",
-            f"只有 core.build 构建的模型可以书写，{type(model).__name__} 不可以。",
+            "Only models made by core.build can write, not {kind}.",
+            kind=type(model).__name__,
         )
     if not writes(model):
         raise _does_not_write(model.config)
@@ -90,18 +91,17 @@ def _has_lm_head(family: str) -> bool:
 
 
 def _does_not_write(config: Config) -> ConfigError:
-    able = ", ".join(family for family in FAMILIES if _has_lm_head(family))
-    pairs = ", ".join(family for family, kind in FAMILIES.items() if takes_two(kind))
+    able = [family for family in FAMILIES if _has_lm_head(family)]
+    pairs = [family for family, kind in FAMILIES.items() if takes_two(kind)]
     if _has_lm_head(config.family):
-        remedy = Text(
-            "Build it with head='lm', or use an encoder–decoder.", "请用 head='lm' 构建，或使用编码器–解码器。"
-        )
+        remedy = Text("Build it with head='lm', or use an encoder–decoder.")
     else:
         remedy = Text(
-            f"Models that can: {able}, each with head='lm'; {pairs}.",
-            f"可用的模型：{able.replace(', ', '、')}（均用 head='lm'）；{pairs.replace(', ', '、')}。",
+            "Models that can: {able}, each with head='lm'; {pairs}.",
+            able=able,
+            pairs=pairs,
         )
-    why = Text(f"this {config.family} does not predict next tokens.", f"此 {config.family} 不预测下一个词元。")
+    why = Text("this {family} does not predict next tokens.", family=config.family)
     return ConfigError("head", config.head, why, remedy)
 
 
@@ -111,13 +111,13 @@ def check_prefix(model: nn.Module, ids: Tensor, prefix: Tensor | None) -> None:
     if not takes_two(model):
         raise InputError(
             "This model goes on from the tokens it is given: they are the prefix.",
-            "此模型从所给的词元接着写：它们就是前缀。",
         )
     check_input(prefix, None, model.config.vocab_size, model.config.max_len - 1)
     if len(prefix) != len(ids):
         raise InputError(
-            f"There must be one prefix per source: {len(ids)}, not {len(prefix)}.",
-            f"每个源文本须有一个前缀：{len(ids)} 个，而不是 {len(prefix)} 个。",
+            "There must be one prefix per source: {n_tokens}, not {n_prefix}.",
+            n_tokens=len(ids),
+            n_prefix=len(prefix),
         )
 
 

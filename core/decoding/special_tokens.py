@@ -8,7 +8,8 @@ from typing import Any
 
 from torch import nn
 
-from core.config.options import ConfigError, Text
+from core.errors import ConfigError
+from core.messages import Text
 
 OWN = "own"  # of whatever model it is
 Ends = int | tuple[int, ...] | None  # any of several ends a text; None: nothing does
@@ -52,13 +53,14 @@ def _checked(name: str, value: Any, vocab_size: int) -> Ends:
 
 def _checked_token(name: str, token: Any, vocab_size: int) -> int:
     if not isinstance(token, Integral) or isinstance(token, bool) or not 0 <= token < vocab_size:
-        none_en, none_zh = (", or None to go on to the last", "，或 None（写到最后）") if name == "eos" else ("", "")
+        most = vocab_size - 1
+        remedy = Text("Use a number from 0 to {most}.", most=most)
+        if name == "eos":
+            remedy = Text("Use a number from 0 to {most}, or None to go on to the last.", most=most)
         raise ConfigError(
             name,
             token,
-            Text("that is no token of this model.", "这不是此模型的词元。"),
-            Text(
-                f"Use a number from 0 to {vocab_size - 1}{none_en}.", f"请用 0 到 {vocab_size - 1} 的整数{none_zh}。"
-            ),
+            Text("that is no token of this model."),
+            remedy,
         )
     return int(token)

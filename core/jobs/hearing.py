@@ -6,11 +6,11 @@ import logging
 from multiprocessing.connection import wait
 from typing import Any
 
-from core.config.options import Text
 from core.jobs.failures import DIED_TOO_OFTEN, MOST_DEATHS, RESUMES
 from core.jobs.job import Job
 from core.jobs.outcome import keep_outcome
 from core.jobs.worker_handle import Worker
+from core.messages import Text
 from core.training.loop import Step
 
 LISTEN_SECONDS = 0.2  # until a worker that another thread has started is listened to

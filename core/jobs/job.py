@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from core.config.options import Text
+from core.errors import InputError
 from core.jobs.failures import STILL_BUSY
 from core.jobs.outcome import Pace, Seen
-from core.layers.masks import InputError
+from core.messages import Text
 from core.runs.recipes import Recipe
 from core.training.loop import Step
 
@@ -123,7 +123,7 @@ class Job:
         """Back to its beginning, paused there: trained again, it makes the very same steps."""
         self._jobs.withdraw(self, "paused")
         if not self._until(lambda: self.place.worker is None, RELEASE_SECONDS):
-            raise InputError(STILL_BUSY.en, STILL_BUSY.zh)
+            raise InputError(STILL_BUSY)
         self._jobs.begin_again(self)
 
     # For Jobs, which holds the lock

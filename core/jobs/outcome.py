@@ -6,11 +6,10 @@ import json
 import os
 import time
 from collections import deque
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.config.options import Text
+from core.messages import Text, text_hook
 from core.runs.store import Store
 
 if TYPE_CHECKING:
@@ -63,18 +62,18 @@ def outcome_path(store: Store, key: str) -> Path:
 
 def keep_outcome(store: Store, job: Job) -> None:
     """Beside the run, for whoever asks when nobody remembers it."""
-    problem = job.problem and asdict(job.problem)
+    problem = job.problem and job.problem.to_dict()
     seen = (job.seen.accuracy, job.seen.moments, job.seen.noticed)
     facts = dict(zip(OUTCOME, (job.progress, job.status, problem, *seen), strict=True))
     part = store.folder / f"{job.key}.seen.{os.getpid()}.part"  # a name that the store removes if this process dies
-    part.write_text(json.dumps(facts))
+    part.write_text(json.dumps(facts, default=Text.to_dict))
     part.replace(outcome_path(store, job.key))
 
 
 def outcome_of(store: Store, key: str, steps: int) -> dict[str, Any] | None:
     """What was kept, if it is about the run with so many steps; None: it is not there, or damaged."""
     try:
-        facts = json.loads(outcome_path(store, key).read_text())
+        facts = json.loads(outcome_path(store, key).read_text(), object_hook=text_hook)
     except (OSError, ValueError):
         return None
     whole = isinstance(facts, dict) and set(facts) == set(OUTCOME)
@@ -85,4 +84,4 @@ def recall_outcome(store: Store, job: Job) -> None:
     if facts := outcome_of(store, job.key, job.progress):
         job.seen.learn({name: facts[name] for name in ("accuracy", "moments", "noticed")})
         if facts["status"] == "failed":
-            job.turn("failed", Text(**facts["problem"]))
+            job.turn("failed", facts["problem"])

@@ -9,7 +9,7 @@ import threading
 from itertools import count
 from weakref import WeakValueDictionary
 
-from core.config.options import Text
+from core.errors import InputError
 from core.jobs.failures import NOT_PAUSED, STILL_BUSY
 from core.jobs.hearing import Hearing
 from core.jobs.job import Job
@@ -17,7 +17,7 @@ from core.jobs.outcome import recall_outcome
 from core.jobs.ray.worker_handle import RayNursery
 from core.jobs.scheduler import next_for, slice_of, to_fetch
 from core.jobs.worker_handle import Nursery, Worker
-from core.layers.masks import InputError
+from core.messages import Text
 from core.runs.fork import Forked
 from core.runs.recipes import Recipe
 from core.runs.run import key_of
@@ -146,7 +146,7 @@ class Jobs(Hearing):
         with self.lock:
             until = job.place.until
             if until is None and job.status != "paused":
-                raise InputError(NOT_PAUSED.en, NOT_PAUSED.zh)
+                raise InputError(NOT_PAUSED)
             if until is None or job.place.then == "paused":
                 self._admit(job, (until or job.progress) + 1)
             else:
@@ -156,7 +156,7 @@ class Jobs(Hearing):
         """Forget all that was trained of a run which no worker has; a fork goes back to where it began."""
         with self.lock:
             if job.place.worker is not None:  # it was told to go on while somebody waited for it to be let go
-                raise InputError(STILL_BUSY.en, STILL_BUSY.zh)
+                raise InputError(STILL_BUSY)
             self.store.begin_again(job.recipe, job.seed)
             job.rewound(job.recipe.begins_at if isinstance(job.recipe, Forked) else 0)
             self._settle(job, "paused")

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from core.capture.tape import Tape, capture
-from core.config.options import Text
 from core.decoding import generate
 from core.layers.task_heads.heads import IGNORE
+from core.messages import Text, join_texts, verbatim
 from core.runs.run import Run
 from core.tasks.layouts import EOS, Examples, ended, prompt
 
@@ -29,7 +29,6 @@ GATE = re.compile(r"(?P<name>(?P<stack>.*?)layers\.\d+\.(?:fwd|bwd))\.(?P<point>
 GATES = ("forget", "update", "input", "reset", "output", "hidden", "cell", "candidate")  # those told first, first
 WITHIN = {"hidden": (-1.0, 1.0), "candidate": (-1.0, 1.0)}  # of a tanh; gates are from 0 to 1
 UNSEEN = {" ": "␣", "\n": "⏎", "\t": "⇥"}
-Words = dict[str, list[str]]  # by language
 
 
 class Sitting:
@@ -65,18 +64,18 @@ class Sitting:
 
     # What it says
 
-    def _problem(self, number: int, said: Words, right: Words) -> dict[str, Any]:
+    def _problem(self, number: int, said: list[Text], right: list[Text]) -> dict[str, Any]:
         source = self.examples.source[number, : self.examples.source_lengths[number]].tolist()
         if self.form == "stream" and not self.writes:
             read = self.batch.inputs[0][number, : self.batch.lengths[number]].tolist()
             # a text to be written on has no source
             source = given_of(read, self.batch.target[number].tolist(), source) if source else read
-        hits = [i < len(said["en"]) and said["en"][i] == token for i, token in enumerate(right["en"])]
-        ok = all(hits) and len(said["en"]) == len(right["en"])
+        hits = [i < len(said) and said[i] == token for i, token in enumerate(right)]
+        ok = all(hits) and len(said) == len(right)
         tokens = _visible(self.run.task.show(source))
         return {"number": number, "tokens": tokens, "said": said, "right": right, "hits": hits, "ok": ok}
 
-    def _written(self) -> list[tuple[Words, Words]]:
+    def _written(self) -> list[tuple[list[Text], list[Text]]]:
         """Without help: it reads its own writing."""
         target, lengths = ended(self.examples)
         given = (x.to(self.run.trainer.device) for x in prompt(self.examples, self.form))
@@ -86,7 +85,7 @@ class Sitting:
             for said, right, n in zip(written, target.tolist(), lengths.tolist(), strict=True)
         ]
 
-    def _answered(self, model: nn.Module) -> list[tuple[Words, Words]]:
+    def _answered(self, model: nn.Module) -> list[tuple[list[Text], list[Text]]]:
         batch, task = self.batch, self.run.task
         answers = model.head.predict(model(*batch.inputs).logits, batch.lengths)
         if self.form == "label":
@@ -109,21 +108,20 @@ class Sitting:
             found.append((words([said[i] for i in asked]), words([right[i] for i in asked])))
         return found if task.tokens else []
 
-    def _tokens(self, ids: list[int]) -> Words:
+    def _tokens(self, ids: list[int]) -> list[Text]:
         shown = _visible(self.run.task.show(ids[:MOST_SHOWN]))
-        return {"en": shown, "zh": shown}
+        return [verbatim(token) for token in shown]
 
-    def _labels(self, labels: list[int]) -> Words:
-        names: list[Text] = [self.run.task.label_names[label] for label in labels]
-        return {"en": [name.en for name in names], "zh": [name.zh for name in names]}
+    def _labels(self, labels: list[int]) -> list[Text]:
+        return [self.run.task.label_names[label] for label in labels]
 
-    def _part(self, row: int, ends: list[int]) -> Words:
+    def _part(self, row: int, ends: list[int]) -> list[Text]:
         return self._tokens(self.examples.source[row, ends[0] : ends[1] + 1].tolist())
 
-    def _spans(self, row: int, spans: list[tuple[int, int, int]]) -> Words:
+    def _spans(self, row: int, spans: list[tuple[int, int, int]]) -> list[Text]:
         names = self.run.task.label_names
-        said = [(names[kind], self._part(row, [start, end])["en"]) for kind, start, end in sorted(spans)[:MOST_SHOWN]]
-        return {language: [f"{' '.join(p)}: {getattr(n, language)}" for n, p in said] for language in ("en", "zh")}
+        parts = [(join_texts(self._part(row, [start, end]), " "), names[kind]) for kind, start, end in sorted(spans)]
+        return [Text("{words}: {label}", words=words, label=label) for words, label in parts[:MOST_SHOWN]]
 
     # What it does with the first problem
 

@@ -19,10 +19,12 @@ from typing import Any
 
 import pandas as pd
 
-from core.config.options import ConfigError, Text, plain
+from core.config.options import plain
+from core.errors import ConfigError
 from core.jobs.failures import HAS_WORKERS, STOPPED, diverged
 from core.jobs.job import Job
 from core.jobs.pool import Jobs
+from core.messages import Text
 from core.models import configure
 from core.runs.fork import Forked
 from core.runs.recipes import RECIPES, Recipe, recipe
@@ -34,9 +36,7 @@ from core.training.loop import Diverged, one_thread
 from core.training.options import Training
 
 RESULTS = ("steps", "loss", "accuracy", "parameters", "cpu_seconds", "problem")
-HOW_NAMED = Text(
-    "A recipe is named family/task or family/task/variant.", "配方的名称为 family/task 或 family/task/variant。"
-)
+HOW_NAMED = Text("A recipe is named family/task or family/task/variant.")
 AHEAD = 4  # runs per worker that are under way at a time
 Wanted = Recipe | str
 
@@ -91,9 +91,8 @@ def vary(base: Recipe, changes: Mapping[str, Any]) -> Recipe:
             f"fork of {base.origin.parent}",
             Text(
                 "a sweep trains whole runs, and a fork begins inside another one.",
-                "扫描训练完整的运行，而分支始于另一运行之中。",
             ),
-            Text("Sweep over the recipe it was forked from.", "请对其来源配方进行扫描。"),
+            Text("Sweep over the recipe it was forked from."),
         )
     wanted: dict[str, dict[str, Any]] = {"model": {}, "task": {}, "training": {}}
     for name, value in changes.items():
@@ -119,13 +118,13 @@ def _locate(base: Recipe, name: str, value: Any) -> tuple[str, str]:
     if len(found) == 1:
         return tuple(found[0].split("."))
     if found:
-        why = Text("more than one part of the recipe has this option.", "配方中有多个部分带有此选项。")
-        remedy = Text(f"Choose one of: {', '.join(found)}.", f"请选择其一：{'、'.join(found)}。")
+        why = Text("more than one part of the recipe has this option.")
+        remedy = Text("Choose one of: {found}.", found=found)
     else:
         close = difflib.get_close_matches(name, [each.partition(".")[2] for each in full], n=1)
-        why = Text("no part of the recipe has this option.", "配方中没有此选项。")
+        why = Text("no part of the recipe has this option.")
         listed = close or full
-        remedy = Text(f"Did you mean {', '.join(listed)}?", f"您是指 {'、'.join(listed)} 吗？")
+        remedy = Text("Did you mean {listed}?", listed=listed)
     raise ConfigError(name, value, why, remedy)
 
 
@@ -137,7 +136,7 @@ def _named(recipes: Any) -> list[tuple[str, Recipe]]:
     if isinstance(recipes, Recipe):
         return [(f"{recipes.family}/{recipes.task.name}", recipes)]
     if not isinstance(recipes, Iterable):
-        raise ConfigError("recipes", recipes, Text("that is not a recipe.", "这不是配方。"), HOW_NAMED)
+        raise ConfigError("recipes", recipes, Text("that is not a recipe."), HOW_NAMED)
     return [named for each in recipes for named in _named(each)]
 
 
@@ -146,12 +145,11 @@ def _by_name(name: str) -> Recipe:
     if len(parts) in (2, 3):
         return recipe(*parts)
     close = difflib.get_close_matches(name, ["/".join(pair) for pair in RECIPES], n=1)
-    meant_en, meant_zh = (f" Did you mean {close[0]}?", f"您是指 {close[0]} 吗？") if close else ("", "")
     raise ConfigError(
         "recipes",
         name,
-        Text("that is not the name of a recipe.", "这不是配方的名称。"),
-        Text(HOW_NAMED.en + meant_en, HOW_NAMED.zh + meant_zh),
+        Text("that is not the name of a recipe."),
+        Text("{how} Did you mean {nearest}?", how=HOW_NAMED, nearest=close[0]) if close else HOW_NAMED,
     )
 
 
@@ -161,8 +159,8 @@ def _grid(options: Any) -> dict[str, list[Any]]:
         raise ConfigError(
             "options",
             options,
-            Text("it must name each option with its values.", "须给出每个选项及其取值。"),
-            Text('Use for example {"lr": [1e-2, 1e-3]}.', '例如 {"lr": [1e-2, 1e-3]}。'),
+            Text("it must name each option with its values."),
+            Text('Use for example {"lr": [1e-2, 1e-3]}.'),
         )
     several = {
         name: isinstance(given, Iterable) and not isinstance(given, str | Mapping) for name, given in options.items()
@@ -179,8 +177,8 @@ def _seeds(seeds: Any) -> list[int]:
         raise ConfigError(
             "seeds",
             seeds,
-            Text("it says how many seeds there are, or lists them.", "须为种子的个数，或列出各个种子。"),
-            Text("Use for example 3, or [0, 5].", "例如 3，或 [0, 5]。"),
+            Text("it says how many seeds there are, or lists them."),
+            Text("Use for example 3, or [0, 5]."),
         )
     return list(range(count))
 
@@ -274,14 +272,14 @@ def _kept(store: Store, key: str) -> dict[str, Any] | None:
     try:
         values = json.loads(_path(store, key).read_text())
         problem = values.pop("problem")
-        return {**{name: values[name] for name in RESULTS[:-1]}, "problem": problem and Text(*problem)}
+        return {**{name: values[name] for name in RESULTS[:-1]}, "problem": problem and Text.from_dict(problem)}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # not there, or damaged: found out anew
         return None
 
 
 def _keep(store: Store, key: str, result: dict[str, Any]) -> None:
     problem = result["problem"]
-    facts = {**result, "problem": problem and [problem.en, problem.zh]}
+    facts = {**result, "problem": problem and problem.to_dict()}
     part = store.folder / f"{key}.result.{os.getpid()}.part"  # a name that the store removes if this process dies
     part.write_text(json.dumps(facts))
     part.replace(_path(store, key))

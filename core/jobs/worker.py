@@ -18,9 +18,9 @@ import torch
 from safetensors import SafetensorError
 from torch import nn
 
-from core.config.options import Text
 from core.jobs.failures import BUG, NOT_STORED, diverged
 from core.jobs.monitor import News, Witness
+from core.messages import Text
 from core.runs.run import Run, recipe_of
 from core.runs.store import Store, StoreError
 from core.training.loop import Diverged, Step
@@ -79,7 +79,7 @@ class Desk:
         except Diverged as end:
             self.fail(key, diverged(end), None)
         except StoreError as error:
-            self.fail(key, Text(error.text("en"), error.text("zh")), traceback.format_exc())
+            self.fail(key, error.text, traceback.format_exc())
         except (EOFError, BrokenPipeError, ConnectionError):
             raise
         except (OSError, SafetensorError):

@@ -5,19 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-
-class InputError(ValueError):
-    """An input that cannot be read: too long, empty, or with tokens or lengths out of range. In both languages."""
-
-    def __init__(self, en: str, zh: str):
-        self.en, self.zh = en, zh
-        super().__init__(en)
-
-    def text(self, language: str) -> str:
-        return getattr(self, language)
-
-    def __reduce__(self):  # so that it can cross a process boundary
-        return type(self), (self.en, self.zh)
+from core.errors import InputError
+from core.messages import Text
 
 
 def check_input(ids: Tensor, lengths: Tensor | None, vocab_size: int, max_len: int) -> Tensor | None:
@@ -30,51 +19,55 @@ def check_input(ids: Tensor, lengths: Tensor | None, vocab_size: int, max_len: i
         if not isinstance(value, kinds):
             kind = type(value).__name__
             raise InputError(
-                f"Token ids and lengths must be tensors, not {kind}: use torch.tensor(…).",
-                f"词元编号与长度须为张量，而不是 {kind}：请用 torch.tensor(…)。",
+                "Token ids and lengths must be tensors, not {kind}: use torch.tensor(…).",
+                kind=kind,
             )
     if ids.dim() != 2 or 0 in ids.shape:
         shape = tuple(ids.shape)
         raise InputError(
-            f"Token ids must have shape (batch, time), neither empty; got {shape}.",
-            f"词元编号的形状须为 (batch, time)，且都不为空；实际为 {shape}。",
+            "Token ids must have shape (batch, time), neither empty; got {shape}.",
+            shape=shape,
         )
     batch, time = ids.shape
     if time > max_len:
         raise InputError(
-            f"The input has {time} tokens, but the model was built for max_len = {max_len}.",
-            f"输入有 {time} 个词元，而模型按 max_len = {max_len} 构建。",
+            "The input has {time} tokens, but the model was built for max_len = {max_len}.",
+            time=time,
+            max_len=max_len,
         )
-    check_range("Token ids", "词表编号", ids, 0, vocab_size - 1)
+    check_range(Text("Token ids"), ids, 0, vocab_size - 1)
     if lengths is None:
         return None
     if lengths.shape != (batch,):
         shape = tuple(lengths.shape)
         raise InputError(
-            f"There must be one length per sequence: {batch}, not {shape}.",
-            f"每个序列须有一个长度：{batch} 个，而不是 {shape}。",
+            "There must be one length per sequence: {batch}, not {shape}.",
+            batch=batch,
+            shape=shape,
         )
-    lengths = check_range("Lengths", "长度", lengths, 1, time)
+    lengths = check_range(Text("Lengths"), lengths, 1, time)
     full = lengths.is_meta or int(lengths.min()) == time
     return None if full else lengths.to(ids.device)
 
 
-def check_shape(en: str, zh: str, values: Tensor, shape: tuple[int, ...]) -> None:
+def check_shape(what: Text, values: Tensor, shape: tuple[int, ...]) -> None:
     if values.shape != shape:
         raise InputError(
-            f"{en} must have shape {tuple(shape)}; got {tuple(values.shape)}.",
-            f"{zh}的形状须为 {tuple(shape)}；实际为 {tuple(values.shape)}。",
+            "{what} must have shape {shape}; got {actual}.",
+            what=what,
+            shape=tuple(shape),
+            actual=tuple(values.shape),
         )
 
 
-def check_range(en: str, zh: str, values: Tensor, low: int, high: int) -> Tensor:
+def check_range(what: Text, values: Tensor, low: int, high: int) -> Tensor:
     """Refuse values that are not whole numbers from low to high; on the meta device there is nothing to see.
 
     Returns them in int64: of the smaller kinds torch's indexing takes some for masks and others not at all.
     """
     if values.dtype.is_floating_point or values.dtype.is_complex or values.dtype == torch.bool:
         kind = str(values.dtype).removeprefix("torch.")
-        raise InputError(f"{en} must be whole numbers, not {kind}.", f"{zh}须为整数，而不是 {kind}。")
+        raise InputError("{what} must be whole numbers, not {kind}.", what=what, kind=kind)
     values = values.long()
     if values.is_meta:
         return values
@@ -82,7 +75,7 @@ def check_range(en: str, zh: str, values: Tensor, low: int, high: int) -> Tensor
     if least < low or most > high:
         wrong = least if least < low else most
         raise InputError(
-            f"{en} must be from {low} to {high}; got {wrong}.", f"{zh}须在 {low} 到 {high} 之间；实际为 {wrong}。"
+            "{what} must be from {low} to {high}; got {wrong}.", what=what, low=low, high=high, wrong=wrong
         )
     return values
 
@@ -90,8 +83,9 @@ def check_range(en: str, zh: str, values: Tensor, low: int, high: int) -> Tensor
 def check_pair(src_batch: int, tgt_batch: int) -> None:
     if src_batch != tgt_batch:
         raise InputError(
-            f"Source and target must be as many: {src_batch} sources, {tgt_batch} targets.",
-            f"源序列与目标序列数量须相同：{src_batch} 个源，{tgt_batch} 个目标。",
+            "Source and target must be as many: {src_batch} sources, {tgt_batch} targets.",
+            src_batch=src_batch,
+            tgt_batch=tgt_batch,
         )
 
 

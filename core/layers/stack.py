@@ -17,13 +17,15 @@ from torch.utils.checkpoint import checkpoint
 
 from core.capture.tape import observed, tap, unobserved
 from core.config.families import TransformerConfig
+from core.errors import InputError
 from core.layers.attention import Attention, Scope
 from core.layers.feedforward import FeedForward
 from core.layers.kv_cache import Past
 from core.layers.local_attention import LocalAttention, LocalScope
-from core.layers.masks import InputError, check_input, check_range, check_shape
+from core.layers.masks import check_input, check_range, check_shape
 from core.layers.norms import make_norm
 from core.layers.positions import Relative, added_position, relative_position
+from core.messages import Text
 
 
 class Memory:
@@ -118,16 +120,15 @@ class Stack(nn.Module):
         """
         lengths = check_input(ids, lengths, self.config.vocab_size, self.config.max_len)
         if segments is not None and self.segment_embedding is not None:
-            check_shape("Segments", "句段", segments, ids.shape)
-            segments = check_range("Segments", "句段", segments, 0, self.segment_embedding.num_embeddings - 1)
+            check_shape(Text("Segments"), segments, ids.shape)
+            segments = check_range(Text("Segments"), segments, 0, self.segment_embedding.num_embeddings - 1)
         if condition is not None:
             if self.config.norm != "conditional" or self.config.norm_placement == "none":
                 raise InputError(
                     "This model has no norms that take a condition: build it with norm='conditional', pre or post.",
-                    "此模型没有接受条件的归一化：请用 norm='conditional' 构建，位置为 pre 或 post。",
                 )
-            check_shape("Conditions", "条件", condition, ids.shape[:1])
-            condition = check_range("Conditions", "条件", condition, 0, self.config.n_conditions - 1)
+            check_shape(Text("Conditions"), condition, ids.shape[:1])
+            condition = check_range(Text("Conditions"), condition, 0, self.config.n_conditions - 1)
         return ids.long(), lengths, segments, condition
 
     def hidden_states(

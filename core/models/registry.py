@@ -8,8 +8,9 @@ import torch
 from torch import nn
 
 from core.config.families import CONFIGS, Config
-from core.config.options import ConfigError, Text, no_such
 from core.config.presets import PRESETS
+from core.errors import ConfigError, unknown_name
+from core.messages import Text
 from core.models.bert import Bert
 from core.models.gpt import Gpt
 from core.models.gru import Gru
@@ -44,16 +45,15 @@ def configure(name: str, /, **options: Any) -> Config:
         preset = PRESETS[name]
         return configure(preset.family, **{**preset.options, **options})
     if name not in FAMILIES:
-        raise no_such("name", name, Text("there is no such model.", "没有这个模型。"), [*FAMILIES, *PRESETS])
+        raise unknown_name("name", name, Text("there is no such model."), [*FAMILIES, *PRESETS])
     if name not in CONFIGS:
         raise ConfigError(
             "name",
             name,
             Text(
                 "no configuration in core/config/families.py names this family.",
-                "core/config/families.py 中没有配置指明这一模型族。",
             ),
-            Text(f"Give its class the line family = {name!r}.", f"请在其类中写上 family = {name!r}。"),
+            Text("Give its class the line family = {name!r}.", name=name),
         )
     return CONFIGS[name].make(**options)
 
@@ -82,8 +82,8 @@ def _usable(device: str | torch.device) -> torch.device:
         raise ConfigError(
             "device",
             device,
-            Text("torch has no such device here.", "此处的 torch 没有这个设备。"),
-            Text(f"Use one of: {there}.", f"可用：{there}。"),
+            Text("torch has no such device here."),
+            Text("Use one of: {there}.", there=there),
         ) from error
 
 
@@ -91,9 +91,8 @@ def _no_family(kind: type[Config]) -> ConfigError:
     """A configuration that several families share, or one of a family without a class."""
     why = Text(
         "it is not that of a family in FAMILIES (core/models/__init__.py).",
-        "它不属于 FAMILIES（core/models/__init__.py）中的任何模型族。",
     )
-    return no_such("config", kind.__name__, why, [CONFIGS[family].__name__ for family in FAMILIES])
+    return unknown_name("config", kind.__name__, why, [CONFIGS[family].__name__ for family in FAMILIES])
 
 
 def takes_two(model: nn.Module | type[nn.Module]) -> bool:

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from core.config.families import Config
-from core.config.options import ConfigError, Text
+from core.errors import ConfigError
+from core.messages import Text
 from core.models import build, configure
 from core.pretrained.errors import PretrainedError
 from core.pretrained.facts import Facts
@@ -84,7 +85,7 @@ def look(folder: Folder) -> Checkpoint:
         if twice is not None:
             places = stored[twice].file, file
             raise PretrainedError(
-                f"{twice} is in both {' and '.join(places)}.", f"{' 和 '.join(places)} 中都有 {twice}。"
+                "{weight} is in both {first} and {second}.", weight=twice, first=places[0], second=places[1]
             )
         stored |= held
     return understand(folder, config, stored)
@@ -101,8 +102,8 @@ def understand(
         ours = configure(family.ours, **read.options)
     except ConfigError as error:
         raise PretrainedError(
-            f"config.json asks for a model that cannot be: {error.text('en')}",
-            f"config.json 要求的模型无法实现：{error.text('zh')}",
+            "config.json asks for a model that cannot be: {reason}",
+            reason=error.text,
         ) from error
     key_map = family.key_map(ours, stored)
     model = on_meta(ours)
@@ -110,8 +111,9 @@ def understand(
     for name, one in used.items():
         if one.dtype not in FLOATS:
             raise PretrainedError(
-                f"{name} is stored as {one.dtype}; weights must be F32, F16 or BF16.",
-                f"{name} 以 {one.dtype} 存储；权重须为 F32、F16 或 BF16。",
+                "{name} is stored as {dtype}; weights must be F32, F16 or BF16.",
+                name=name,
+                dtype=one.dtype,
             )
     place({name: torch.empty(one.shape, device="meta") for name, one in used.items()}, key_map, model)
     count = sum(weight.numel() for weight in model.parameters())
@@ -138,7 +140,7 @@ def place(theirs: Mapping[str, Tensor], key_map: KeyMap, model: nn.Module) -> di
     try:
         return to_ours(theirs, key_map, model)
     except KeyMapError as error:
-        raise PretrainedError(error.en, error.zh) from error
+        raise PretrainedError(error.text) from error
 
 
 def _check_promise(file: str, promised: list[str] | None, held: Mapping[str, Stored]) -> None:
@@ -146,10 +148,8 @@ def _check_promise(file: str, promised: list[str] | None, held: Mapping[str, Sto
         return
     for name in promised:
         if name not in held:
-            raise PretrainedError(
-                f"The index says that {name} is in {file}, but it is not.", f"索引称 {name} 在 {file} 中，但它不在。"
-            )
+            raise PretrainedError("The index says that {name} is in {file}, but it is not.", name=name, file=file)
     listed = set(promised)
     for name in held:
         if name not in listed:
-            raise PretrainedError(f"{name} in {file} is not in the index.", f"{file} 中的 {name} 不在索引里。")
+            raise PretrainedError("{name} in {file} is not in the index.", name=name, file=file)

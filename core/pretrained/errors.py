@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.layers.masks import InputError
+from core.errors import InputError
 
 
 class PretrainedError(InputError):

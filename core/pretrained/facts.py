@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from core.messages import Text
 from core.pretrained.errors import PretrainedError
 
 # Theirs → ours. Several of theirs mean the same.
@@ -25,32 +26,32 @@ class Facts:
     def whole(self, name: str, default: int | None = None) -> int:
         value = self._given(name, default)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-            raise self._wrong(name, "a whole number from 0 on", "非负整数")
+            raise self._wrong(name, Text("a whole number from 0 on"))
         return value
 
     def number(self, name: str, default: float | None = None) -> float:
         value = self._given(name, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise self._wrong(name, "a number", "数")
+            raise self._wrong(name, Text("a number"))
         return float(value)
 
     def flag(self, name: str, default: bool) -> bool:
         value = self._given(name, default)
         if not isinstance(value, bool):
-            raise self._wrong(name, "true or false", "true 或 false")
+            raise self._wrong(name, Text("true or false"))
         return value
 
     def word(self, name: str, default: str | None = None) -> str:
         value = self._given(name, default)
         if not isinstance(value, str):
-            raise self._wrong(name, "a text", "文本")
+            raise self._wrong(name, Text("a text"))
         return value
 
     def activation(self, name: str, default: str) -> str:
         """In our words."""
         word = self.word(name, default)
         if word not in ACTIVATIONS:
-            raise self._wrong(name, f"one of {', '.join(ACTIVATIONS)}", f"{'、'.join(ACTIVATIONS)} 之一")
+            raise self._wrong(name, Text("one of {activations}", activations=list(ACTIVATIONS)))
         return ACTIVATIONS[word]
 
     def never(self, *names: str) -> None:
@@ -58,8 +59,9 @@ class Facts:
         for name in names:
             if self.config.get(name):
                 raise PretrainedError(
-                    f"config.json sets {name} = {self.config[name]!r}: models here do not compute that.",
-                    f"config.json 中 {name} = {self.config[name]!r}：这里的模型不支持这种计算。",
+                    "config.json sets {name} = {value!r}: models here do not compute that.",
+                    name=name,
+                    value=self.config[name],
                 )
 
     def n_labels(self) -> int:
@@ -76,17 +78,17 @@ class Facts:
     def architecture(self) -> str:
         names = self.config.get("architectures") or [""]
         if not isinstance(names, list) or not isinstance(names[0], str):
-            raise self._wrong("architectures", "a list of class names", "类名列表")
+            raise self._wrong("architectures", Text("a list of class names"))
         return names[0]
 
     def _given(self, name: str, default: Any) -> Any:
         value = self.config.get(name)
         if value is None and default is None:
-            raise PretrainedError(f"config.json does not say {name}.", f"config.json 没有给出 {name}。")
+            raise PretrainedError("config.json does not say {name}.", name=name)
         return default if value is None else value
 
-    def _wrong(self, name: str, en: str, zh: str) -> PretrainedError:
+    def _wrong(self, name: str, expected: Text) -> PretrainedError:
         told = repr(self.config.get(name))[:60]
         return PretrainedError(
-            f"config.json says {name} = {told}; it must be {en}.", f"config.json 中 {name} = {told}；须为{zh}。"
+            "config.json says {name} = {told}; it must be {expected}.", name=name, told=told, expected=expected
         )

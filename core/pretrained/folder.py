@@ -28,18 +28,19 @@ class Folder:
         self.path = self._resolved(given)
         if not os.path.isdir(self.path):  # which says no to a name too long
             told = str(path)[:200]
-            raise PretrainedError(f"There is no folder {told}.", f"没有文件夹 {told}。")
+            raise PretrainedError("There is no folder {told}.", told=told)
 
     def _resolved(self, path: Path) -> Path:
         try:
             real = path.resolve()
         except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name with a null in it
             told, why = str(path)[:200], str(error)[:100]
-            raise PretrainedError(f"{told} is no path: {why}.", f"{told} 不是有效路径：{why}。") from error
+            raise PretrainedError("{told} is no path: {why}.", told=told, why=why) from error
         if self.root is not None and not real.is_relative_to(self.root):
             raise PretrainedError(
-                f"{path.name} lies outside of {self.root}, where checkpoints may be read from.",
-                f"{path.name} 位于可读取预训练模型的 {self.root} 之外。",
+                "{name} lies outside of {root}, where checkpoints may be read from.",
+                name=path.name,
+                root=self.root,
             )
         return real
 
@@ -50,12 +51,12 @@ class Folder:
         """A plain file of this folder, links followed."""
         if Path(name).name != name or "\\" in name or "\0" in name:
             raise PretrainedError(
-                f"{name!r} is no plain file name: a checkpoint's files lie in its own folder.",
-                f"{name!r} 不是普通文件名：预训练模型的文件须在其自身文件夹内。",
+                "{name!r} is no plain file name: a checkpoint's files lie in its own folder.",
+                name=name,
             )
         real = self._resolved(self.path / name)
         if not real.is_file():
-            raise PretrainedError(f"There is no file {name} in {self.path}.", f"{self.path} 中没有文件 {name}。")
+            raise PretrainedError("There is no file {name} in {path}.", name=name, path=self.path)
         return real
 
     def json(self, name: str) -> dict[str, Any]:
@@ -64,8 +65,9 @@ class Folder:
             text = file.read(MOST_JSON + 1)
         if len(text) > MOST_JSON:
             raise PretrainedError(
-                f"{name} has more than {MOST_JSON:,} bytes: that is no {name} of a model.",
-                f"{name} 超过 {MOST_JSON:,} 字节：这不是模型的 {name}。",
+                "{name} has more than {most_json:,} bytes: that is no {name} of a model.",
+                name=name,
+                most_json=MOST_JSON,
             )
         return parse(text, name)
 
@@ -78,21 +80,25 @@ class Folder:
         places = self.json(INDEX).get("weight_map")
         if not isinstance(places, dict) or not all(isinstance(place, str) for place in places.values()):
             raise PretrainedError(
-                f"{INDEX} has no weight_map that says which weight is in which file.",
-                f"{INDEX} 中没有说明权重位于哪个文件的 weight_map。",
+                "{index} has no weight_map that says which weight is in which file.",
+                index=INDEX,
             )
         found: dict[str, list[str] | None] = {}
         for weight, place in places.items():
             if not place.endswith(".safetensors"):
                 raise PretrainedError(
-                    f"{INDEX} says that {weight} is in {place!r}, which is no safetensors file.",
-                    f"{INDEX} 称 {weight} 在 {place!r} 中，而它不是 safetensors 文件。",
+                    "{index} says that {weight} is in {place!r}, which is no safetensors file.",
+                    index=INDEX,
+                    weight=weight,
+                    place=place,
                 )
             found.setdefault(place, []).append(weight)
         if not found or len(found) > MOST_SHARDS:
             raise PretrainedError(
-                f"{INDEX} lists {len(found)} files; there must be 1 to {MOST_SHARDS}.",
-                f"{INDEX} 列出了 {len(found)} 个文件；须为 1 到 {MOST_SHARDS} 个。",
+                "{index} lists {shards} files; there must be 1 to {most_shards}.",
+                index=INDEX,
+                shards=len(found),
+                most_shards=MOST_SHARDS,
             )
         return found
 
@@ -104,13 +110,14 @@ class Folder:
 
 def no_safetensors(pickled: str | None, where: str) -> PretrainedError:
     if pickled is None:
-        return PretrainedError(f"There is no {WEIGHTS} in {where}.", f"{where} 中没有 {WEIGHTS}。")
+        return PretrainedError("There is no {weights} in {where}.", weights=WEIGHTS, where=where)
     return PretrainedError(
-        f"{where} has {pickled} but no {WEIGHTS}. Opening pickled weights can run any program, so they are not opened "
-        "here. If you trust them, load them with transformers and write them anew: "
-        "model.save_pretrained(folder) makes a safetensors file.",
-        f"{where} 中有 {pickled}，但没有 {WEIGHTS}。打开 pickle 权重可能运行任意程序，因此这里不会打开。"
-        "若信任它们，请用 transformers 载入后重新保存：model.save_pretrained(folder) 会写出 safetensors 文件。",
+        "{where} has {pickled} but no {weights}. Opening pickled weights can run any program, so "
+        "they are not opened here. If you trust them, load them with transformers and write them "
+        "anew: model.save_pretrained(folder) makes a safetensors file.",
+        where=where,
+        pickled=pickled,
+        weights=WEIGHTS,
     )
 
 
@@ -122,7 +129,7 @@ def parse(text: bytes, name: str) -> dict[str, Any]:
         if len(found) < len(pairs):
             seen: set[str] = set()
             twice = next(key for key, _ in pairs if key in seen or seen.add(key))
-            raise PretrainedError(f"{name} has {twice!r} twice.", f"{name} 中 {twice!r} 出现了两次。")
+            raise PretrainedError("{name} has {twice!r} twice.", name=name, twice=twice)
         return found
 
     try:
@@ -131,7 +138,7 @@ def parse(text: bytes, name: str) -> dict[str, Any]:
         raise
     except (ValueError, RecursionError) as error:
         why = str(error)[:120]
-        raise PretrainedError(f"{name} is not JSON: {why}.", f"{name} 不是 JSON：{why}。") from error
+        raise PretrainedError("{name} is not JSON: {why}.", name=name, why=why) from error
     if not isinstance(found, dict):
-        raise PretrainedError(f"{name} holds no JSON object.", f"{name} 不是 JSON 对象。")
+        raise PretrainedError("{name} holds no JSON object.", name=name)
     return found

@@ -37,9 +37,11 @@ def read_header(path: Path, file: str) -> dict[str, Stored]:
         length = int.from_bytes(opened.read(8), "little")
         if size < 8 or length > min(size - 8, MOST_HEADER):
             raise PretrainedError(
-                f"{file} is cut short or no safetensors file: its header would have {length:,} bytes, the whole file "
-                f"has {size:,}.",
-                f"{file} 不完整，或不是 safetensors 文件：头部应有 {length:,} 字节，而整个文件只有 {size:,}。",
+                "{file} is cut short or no safetensors file: its header would have {length:,} bytes, the "
+                "whole file has {size:,}.",
+                file=file,
+                length=length,
+                size=size,
             )
         header = parse(opened.read(length), file)
     header.pop("__metadata__", None)
@@ -59,14 +61,16 @@ def stored(header: Mapping[str, Any], file: str, size: int) -> dict[str, Stored]
             case _:
                 told = str(facts)[:100]
                 raise PretrainedError(
-                    f"{file} does not say clearly what {name} is: {told}.", f"{file} 未说清 {name} 是什么：{told}。"
+                    "{file} does not say clearly what {name} is: {told}.", file=file, name=name, told=told
                 )
         if end - begin != math.prod(shape) * BYTES[dtype]:
             raise PretrainedError(
-                f"{name} in {file} should take {math.prod(shape) * BYTES[dtype]:,} bytes for its shape {tuple(shape)}, "
-                f"but has {end - begin:,}.",
-                f"{file} 中的 {name} 按形状 {tuple(shape)} 应占 {math.prod(shape) * BYTES[dtype]:,} 字节，"
-                f"实际为 {end - begin:,}。",
+                "{name} in {file} should take {needed:,} bytes for its shape {shape}, but has {n_bytes:,}.",
+                name=name,
+                file=file,
+                needed=math.prod(shape) * BYTES[dtype],
+                shape=tuple(shape),
+                n_bytes=end - begin,
             )
         places.append((begin, end, name))
         found[name] = Stored(file, dtype, tuple(shape))
@@ -74,14 +78,19 @@ def stored(header: Mapping[str, Any], file: str, size: int) -> dict[str, Stored]
     for begin, end, name in sorted(places):
         if begin != at:
             raise PretrainedError(
-                f"{name} in {file} begins at byte {begin:,}, but {at:,} comes next.",
-                f"{file} 中的 {name} 从第 {begin:,} 字节开始，而应从 {at:,} 开始。",
+                "{name} in {file} begins at byte {begin:,}, but {at:,} comes next.",
+                name=name,
+                file=file,
+                begin=begin,
+                at=at,
             )
         at = end
     if at != size:
         raise PretrainedError(
-            f"{file} is cut short or too long: its weights need {at:,} bytes, and there are {size:,}.",
-            f"{file} 不完整或过长：权重需要 {at:,} 字节，实际有 {size:,}。",
+            "{file} is cut short or too long: its weights need {at:,} bytes, and there are {size:,}.",
+            file=file,
+            at=at,
+            size=size,
         )
     return found
 

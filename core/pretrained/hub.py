@@ -62,13 +62,13 @@ def snapshot(repo: str, where: Where) -> Folder:
             names, commit = _needed(repo, where)
             sizes = {name: size for name, size in names.items() if not _is_cached(repo, name, commit, where)}
             _fetch(repo, sizes, commit, where)
-    except Unreachable:
+    except HubUnreachable:
         if _find_cached(repo, where) is None:
             raise
     return _cached(repo, where)
 
 
-class Unreachable(PretrainedError):
+class HubUnreachable(PretrainedError):
     """The hub does not answer."""
 
 
@@ -100,7 +100,7 @@ def look_ahead(repo: str, where: Where) -> Ahead | None:
                 told = HfApi(token=False).parse_safetensors_file_metadata(repo, name, revision=commit).tensors
                 header = {key: {**vars(one), "data_offsets": list(one.data_offsets)} for key, one in told.items()}
                 found |= stored(header, name, max((one.data_offsets[1] for one in told.values()), default=0))
-    except Unreachable:
+    except HubUnreachable:
         if _find_cached(repo, where) is None:
             raise
         return None
@@ -108,7 +108,7 @@ def look_ahead(repo: str, where: Where) -> Ahead | None:
 
 
 def too_large(name: str) -> PretrainedError:
-    return PretrainedError(f"{name} has more than {MOST_SMALL:,} bytes.", f"{name} 超过 {MOST_SMALL:,} 字节。")
+    return PretrainedError("{name} has more than {most_small:,} bytes.", name=name, most_small=MOST_SMALL)
 
 
 def _needed(repo: str, where: Where) -> tuple[dict[str, int], str]:
@@ -130,7 +130,7 @@ def _needed(repo: str, where: Where) -> tuple[dict[str, int], str]:
     wanted = [name for name in SMALL_FILES if name in sizes] + weights
     missing = next((name for name in (CONFIG, *weights) if name not in sizes), None)
     if missing is not None:
-        raise PretrainedError(f"There is no file {missing} in {repo}.", f"{repo} 中没有文件 {missing}。")
+        raise PretrainedError("There is no file {missing} in {repo}.", missing=missing, repo=repo)
     return {name: sizes[name] for name in wanted}, info.sha
 
 
@@ -197,9 +197,10 @@ def _cached(repo: str, where: Where, commit: str | None = None) -> Folder:
     found = _find_cached(repo, where, commit)
     if found is None:
         raise PretrainedError(
-            f"There is no folder {repo}, and no copy of it in the hub's cache ({where.folder}), which is all that is "
-            "looked at while offline.",
-            f"没有文件夹 {repo}，hub 缓存（{where.folder}）中也没有它的副本；离线时只查看这些地方。",
+            "There is no folder {repo}, and no copy of it in the hub's cache ({folder}), which is "
+            "all that is looked at while offline.",
+            repo=repo,
+            folder=where.folder,
         )
     return Folder(found, _repo_folder(repo, where))
 
@@ -216,20 +217,21 @@ def _plain_words(repo: str) -> Iterator[None]:
         yield
     except errors.GatedRepoError as error:
         raise PretrainedError(
-            f"{repo} is given only to those who asked its owners. Fetch it with your own account and name its folder.",
-            f"{repo} 需向所有者申请。请用自己的账号下载，再给出它的文件夹。",
+            "{repo} is given only to those who asked its owners. Fetch it with your own account and name its folder.",
+            repo=repo,
         ) from error
     except errors.RevisionNotFoundError as error:
-        raise PretrainedError(f"{repo} has no such revision.", f"{repo} 没有这个版本。") from error
+        raise PretrainedError("{repo} has no such revision.", repo=repo) from error
     except errors.RepositoryNotFoundError as error:
         raise PretrainedError(
-            f"There is no folder {repo}, and no public checkpoint of that name on the hub.",
-            f"没有文件夹 {repo}，模型库中也没有该名称的公开预训练模型。",
+            "There is no folder {repo}, and no public checkpoint of that name on the hub.",
+            repo=repo,
         ) from error
     except (errors.HTTPError, errors.EntryNotFoundError, errors.SafetensorsParsingError, OSError) as error:
         why = " ".join(str(error).split())[:160]
-        raise Unreachable(
-            f"There is no folder {repo}, and the hub cannot be reached to fetch it ({why}). Without a network, name a "
-            "folder that is on this machine.",
-            f"没有文件夹 {repo}，也无法连接 hub 下载（{why}）。没有网络时，请给出本机上的文件夹。",
+        raise HubUnreachable(
+            "There is no folder {repo}, and the hub cannot be reached to fetch it ({why}). Without a "
+            "network, name a folder that is on this machine.",
+            repo=repo,
+            why=why,
         ) from error

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 
 import torch
 from torch import Tensor, nn
 
-from core.layers.masks import InputError
+from core.errors import InputError
+from core.messages import Text
 
 
 class KeyMapError(InputError):
@@ -32,7 +33,7 @@ class Line:
         if len(value) % len(self.ours):
             shape, count = tuple(value.shape), len(self.ours)
             raise KeyMapError(
-                f"{name} {shape} cannot be split into {count} equal parts.", f"{name} {shape} 不能等分为 {count} 份。"
+                "{name} {shape} cannot be split into {count} equal parts.", name=name, shape=shape, count=count
             )
         found = _match(self.theirs, name)
         parts = value.chunk(len(self.ours))
@@ -62,14 +63,18 @@ def to_ours(theirs: Mapping[str, Tensor], key_map: KeyMap, model: nn.Module) -> 
         for our, part in _line_for(name, key_map).to_ours(name, value).items():
             if our not in own:
                 raise KeyMapError(
-                    f"{name} belongs to {our}, which this model does not have.",
-                    f"{name} 属于 {our}，而该模型没有它。",
+                    "{name} belongs to {our}, which this model does not have.",
+                    name=name,
+                    our=our,
                 )
             if part.shape != own[our].shape:
                 given, has = tuple(part.shape), tuple(own[our].shape)
                 raise KeyMapError(
-                    f"{name} gives {our} the shape {given}; it has {has}.",
-                    f"{name} 给 {our} 的形状为 {given}；而它的形状是 {has}。",
+                    "{name} gives {our} the shape {given}; it has {has}.",
+                    name=name,
+                    our=our,
+                    given=given,
+                    has=has,
                 )
             if id(own[our]) in filled:
                 _check_equal(name, part, *filled[id(own[our])])
@@ -82,13 +87,13 @@ def to_ours(theirs: Mapping[str, Tensor], key_map: KeyMap, model: nn.Module) -> 
             result[our] = weight.detach()
         else:
             names = [_fill(line.theirs, found) for line, found in _lines_to(our, key_map)]
-            missing_en, missing_zh = "", ""
-            if names:
-                missing_en, missing_zh = f": {' or '.join(names)} is missing", f"：缺少 {' 或 '.join(names)}"
             shape = tuple(weight.shape)
-            raise KeyMapError(
-                f"Nothing fills {our} {shape}{missing_en}.", f"没有权重可填入 {our} {shape}{missing_zh}。"
-            )
+            if names:
+                missing = reduce(lambda one, other: Text("{one} or {other}", one=one, other=other), names)
+                raise KeyMapError(
+                    "Nothing fills {our} {shape}: {missing} is missing.", our=our, shape=shape, missing=missing
+                )
+            raise KeyMapError("Nothing fills {our} {shape}.", our=our, shape=shape)
     return result
 
 
@@ -105,7 +110,7 @@ def to_theirs(model: nn.Module, key_map: KeyMap) -> dict[str, Tensor]:
                 placed |= {id(part): our for our, part in parts.items()}
     for name, weight in own.items():
         if id(weight) not in placed and not _any(key_map.ours_only, name):
-            raise KeyMapError(f"{name} has no place in theirs.", f"对方模型中没有 {name} 的位置。")
+            raise KeyMapError("{name} has no place in theirs.", name=name)
     return result
 
 
@@ -139,7 +144,7 @@ def _line_for(name: str, key_map: KeyMap) -> Line:
     for line in key_map.lines:
         if _match(line.theirs, name) is not None:
             return line
-    raise KeyMapError(f"{name} is in no line of the map.", f"{name} 不在权重对照表中。")
+    raise KeyMapError("{name} is in no line of the map.", name=name)
 
 
 def _lines_to(our: str, key_map: KeyMap) -> Iterator[tuple[Line, dict[str, str]]]:
@@ -154,8 +159,9 @@ def _check_equal(name: str, value: Tensor, other: str, known: Tensor) -> None:
     equal = value.shape == known.shape if value.is_meta else torch.equal(value, known)
     if not equal:
         raise KeyMapError(
-            f"{name} and {other} should be the same weight, but differ.",
-            f"{name} 与 {other} 应是同一权重，但不相同。",
+            "{name} and {other} should be the same weight, but differ.",
+            name=name,
+            other=other,
         )
 
 

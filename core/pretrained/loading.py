@@ -8,7 +8,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from core.decoding import Signs, writes
-from core.layers.masks import InputError
+from core.errors import InputError
 from core.layers.positions import relative_position
 from core.layers.stack import Stack
 from core.models import takes_two
@@ -68,8 +68,10 @@ def _inspect(source: str | Path, root: str | Path | None, where: Where) -> Check
 def _check_memory(checkpoint: Checkpoint, source: str | Path, most_bytes: int) -> None:
     if checkpoint.memory_bytes > most_bytes:
         raise PretrainedError(
-            f"{source} takes {checkpoint.memory_bytes:,} bytes of memory; {most_bytes:,} are allowed.",
-            f"{source} 需要 {checkpoint.memory_bytes:,} 字节内存；允许 {most_bytes:,}。",
+            "{source} takes {memory_bytes:,} bytes of memory; {most_bytes:,} are allowed.",
+            source=source,
+            memory_bytes=checkpoint.memory_bytes,
+            most_bytes=most_bytes,
         )
 
 
@@ -104,7 +106,7 @@ def read_weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
                 names = [name for name, one in checkpoint.stored.items() if one.file == file]
                 found |= {name: opened.get_tensor(name) for name in names}
         except (SafetensorError, OSError) as error:
-            raise PretrainedError(f"{file} cannot be read: {error}.", f"无法读取 {file}：{error}。") from error
+            raise PretrainedError("{file} cannot be read: {error}.", file=file, error=error) from error
     return found
 
 
@@ -157,4 +159,4 @@ def read_tokenizer(folder: Folder) -> Tokenizer:
     try:
         return load_tokenizer(folder.path)
     except InputError as error:
-        raise PretrainedError(error.text("en"), error.text("zh")) from error
+        raise PretrainedError(error.text) from error

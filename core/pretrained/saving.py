@@ -11,8 +11,8 @@ from safetensors.torch import save_file
 from torch import nn
 
 from core.config.families import Config
-from core.config.options import ConfigError
 from core.decoding import signs_of, writes
+from core.errors import ConfigError
 from core.models import configure, takes_two
 from core.pretrained.errors import PretrainedError
 from core.pretrained.facts import Facts
@@ -64,7 +64,7 @@ def save_pretrained(model: nn.Module, folder: str | Path, tokenizer: Tokenizer |
     try:
         weights = to_theirs(model, family.key_map(model.config, None))
     except KeyMapError as error:
-        raise PretrainedError(error.en, error.zh) from error
+        raise PretrainedError(error.text) from error
     check_told(model.config, config, weights, family)
     _check_place(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -123,18 +123,18 @@ def _effects(config: Config) -> dict[str, Any]:
 
 def _untold(family: Family, name: str, value: Any) -> PretrainedError:
     return PretrainedError(
-        f"{name} = {value!r} has no place in a {family.model_type} checkpoint of Hugging Face.",
-        f"Hugging Face 的 {family.model_type} 预训练模型无法表示 {name} = {value!r}。",
+        "{name} = {value!r} has no place in a {model_type} checkpoint of Hugging Face.",
+        name=name,
+        value=value,
+        model_type=family.model_type,
     )
 
 
 def _check_place(folder: Path) -> None:
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise PretrainedError(f"{folder} is there already, and is no folder.", f"{folder} 已存在，且不是文件夹。")
+        raise PretrainedError("{folder} is there already, and is no folder.", folder=folder)
     if folder.is_dir() and any(folder.iterdir()) and not (folder / CONFIG).is_file():
-        raise PretrainedError(
-            f"{folder} holds something else; choose a new folder.", f"{folder} 中有其他内容；请选择新的文件夹。"
-        )
+        raise PretrainedError("{folder} holds something else; choose a new folder.", folder=folder)
 
 
 def _write_tokenizer(tokenizer: Tokenizer, folder: Path, max_len: int) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from core.config.options import ConfigError, Text, no_such
+from core.errors import ConfigError, unknown_name
+from core.messages import Text
 from core.models import configure
 from core.runs.recipes import Recipe
 from core.training.loop import Trainer
@@ -51,17 +52,15 @@ class Forked(Recipe):
 def fork_recipe(parent: Run, step: int, changes: dict[str, Any]) -> Forked:
     """The parent's recipe with the changes; a `ConfigError` for a step or an option that cannot be."""
     origin = origin_at(parent, step)
-    of_model, of_training = split_changes(parent.recipe, changes, Text("a fork", "分支"))
+    of_model, of_training = split_changes(parent.recipe, changes, Text("a fork"))
     model = configure(parent.recipe.family, **{**parent.recipe.model.to_dict(), **of_model})
     training = Training.make(**{**parent.recipe.training.to_dict(), **of_training})
     if training.steps <= step:
         raise ConfigError(
             "steps",
             training.steps,
-            Text(
-                f"the fork begins at step {step}; nothing would be left.", f"分支从第 {step} 步开始，已无剩余步数。"
-            ),
-            Text(f"Use steps={2 * step} or so.", f"例如 steps={2 * step}。"),
+            Text("the fork begins at step {step}; nothing would be left.", step=step),
+            Text("Use steps={twice} or so.", twice=2 * step),
         )
     return Forked(model, parent.task, training, origin=origin)
 
@@ -116,18 +115,16 @@ def begin_fork(child: Run, parent: Run) -> None:
 
 def missing_parent(recipe: Forked) -> ConfigError:
     origin = recipe.origin
-    exact_en, exact_zh = (" and stands there", "并停在该步") if origin.exact else ("", "")
     return ConfigError(
         "parent",
         origin.parent,
         Text(
-            f"this fork begins at step {origin.step} of that run, which is needed for it.",
-            f"此分支从该运行的第 {origin.step} 步开始，因此需要该运行。",
+            "this fork begins at step {step} of that run, which is needed for it.",
+            step=origin.step,
         ),
-        Text(
-            f"Open the fork from the store, or fork a run that has this step{exact_en}.",
-            f"请从存储中打开此分支，或从含有该步{exact_zh}的运行分出。",
-        ),
+        Text("Open the fork from the store, or fork a run that has this step and stands there.")
+        if origin.exact
+        else Text("Open the fork from the store, or fork a run that has this step."),
     )
 
 
@@ -137,8 +134,8 @@ def split_changes(recipe: Recipe, changes: dict[str, Any], of: Text) -> tuple[di
     of_model = {option.name for option in recipe.model.options()}
     for name, value in changes.items():
         if name not in of_training | of_model:
-            why = Text(f"{of.en} has no such option.", f"{of.zh}没有这个选项。")
-            raise no_such(name, value, why, sorted(of_training | of_model), name)
+            why = Text("{of} has no such option.", of=of)
+            raise unknown_name(name, value, why, sorted(of_training | of_model), name)
     return (
         {name: value for name, value in changes.items() if name not in of_training},
         {name: value for name, value in changes.items() if name in of_training},
@@ -160,12 +157,12 @@ def check_shapes(child: Run, parent: Run, among: Callable[[str], bool] = lambda 
         ", ".join(changed),
         given[changed[0]] if len(changed) == 1 else tuple(given[name] for name in changed),
         Text(
-            "that does not fit the weights there are: {} is {}, it would be {}.".format(weight, *shapes),
-            "与已有的权重不符：{} 为 {}，将变为 {}。".format(weight, *shapes),
+            "that does not fit the weights there are: {weight} is {old}, it would be {new}.",
+            weight=weight,
+            old=shapes[0],
+            new=shapes[1],
         ),
-        Text(
-            "Change only options that keep all shapes, or train a new run.", "只改不影响形状的选项，或训练新的运行。"
-        ),
+        Text("Change only options that keep all shapes, or train a new run."),
     )
 
 
@@ -200,6 +197,6 @@ def _no_such_step(parent: Run, step: int) -> ConfigError:
     return ConfigError(
         "step",
         step,
-        Text("the weights of this step were not kept.", "没有保留这一步的权重。"),
-        Text(f"Choose one of: {listed}.", f"请选择其一：{listed}。"),
+        Text("the weights of this step were not kept."),
+        Text("Choose one of: {listed}.", listed=listed),
     )

@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from core.capture.tape import Tape
 from core.config.families import Config
-from core.config.options import Text
 from core.decoding import Signs, generate
-from core.layers.masks import InputError
+from core.errors import InputError
 from core.layers.task_heads.heads import IGNORE
+from core.messages import Text, verbatim
 from core.models import takes_two
 from core.tasks.base import FORMS, DataError
 from core.tasks.layouts import Batch
@@ -47,7 +47,7 @@ class Passages:
     """What a checkpoint is asked: any text its tokenizer can cut. Nobody here knows the right answer."""
 
     name = "text"
-    help = Text("Any text: the model's own tokenizer cuts it.", "任意文本：由模型自带的分词器切分。")
+    help = Text("Any text: the model's own tokenizer cuts it.")
     chance = None
     label_names: list[Text]
 
@@ -56,9 +56,7 @@ class Passages:
         head = getattr(model.config, "head", None)
         self.forms = ("pairs" if takes_two(model) else FORMS.get(head, "none"),)
         count = getattr(model.config, "n_labels", 0)
-        self.label_names = [Text(one, one) for one in labels] or [
-            Text(f"class {i}", f"类别 {i}") for i in range(count)
-        ]
+        self.label_names = [verbatim(one) for one in labels] or [Text("class {i}", i=i) for i in range(count)]
         self.signs = signs
 
     def form(self, model: nn.Module) -> str:
@@ -99,17 +97,15 @@ class Passages:
         first, *rest = text.split(self.tokenizer.tokens[self.ids["[SEP]"]])
         rest = [part for part in rest if part.strip()]
         if len(rest) > 1:
-            raise DataError(
-                "Type at most two texts, one [SEP] between them.", "最多输入两段文本，以一个 [SEP] 分隔。"
-            )
+            raise DataError("Type at most two texts, one [SEP] between them.")
         return first, rest[0] if rest else None
 
     def read(self, text: str) -> list[int]:
         ids = self.tokenizer.encode(*self.parts(self.own_names(text)))
         if not set(ids) - self.special:
-            raise DataError("The input is empty.", "输入为空。")
+            raise DataError("The input is empty.")
         if self.forms[0] == "stream" and len(ids) < 2:
-            raise DataError("Type at least two tokens.", "请至少输入两个词元。")
+            raise DataError("Type at least two tokens.")
         return ids
 
     def segments(self, text: str) -> list[int]:
@@ -171,7 +167,7 @@ def check_vocabulary(model: nn.Module, tokenizer: Tokenizer) -> None:
     """A tokenizer that cuts into tokens the model has no vector for belongs to another model."""
     if tokenizer.vocab_size > model.config.vocab_size:
         raise InputError(
-            f"The tokenizer knows {tokenizer.vocab_size:,} tokens, the model only {model.config.vocab_size:,}: "
-            "they do not belong together.",
-            f"分词器有 {tokenizer.vocab_size:,} 个词元，而模型只有 {model.config.vocab_size:,} 个：二者不匹配。",
+            "The tokenizer knows {tokens:,} tokens, the model only {vocab_size:,}: they do not belong together.",
+            tokens=tokenizer.vocab_size,
+            vocab_size=model.config.vocab_size,
         )

@@ -22,7 +22,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from core.config.options import ConfigError, Text
+from core.errors import ConfigError
+from core.messages import Text
 from core.runs.fork import Forked
 from core.runs.recipes import Recipe
 from core.runs.run import FORMAT, Run, key_of, recipe_of
@@ -42,10 +43,8 @@ class StoreError(Exception):
 
     def __init__(self, path: Path, why: Text):
         self.path, self.why = path, why
-        super().__init__(self.text("en"))
-
-    def text(self, language: str) -> str:
-        return f"{self.path.name}: {getattr(self.why, language)}"
+        self.text = Text("{file}: {why}", file=path.name, why=why)
+        super().__init__(str(self.text))
 
 
 class Store:
@@ -59,7 +58,7 @@ class Store:
 
     def path(self, key: str) -> Path:
         if not key.isalnum():
-            raise StoreError(Path(key), Text("that is not the key of a run.", "这不是运行的编号。"))
+            raise StoreError(Path(key), Text("that is not the key of a run."))
         return self.folder / f"{key}{SUFFIX}"
 
     def keys(self) -> list[str]:
@@ -117,9 +116,7 @@ class Store:
         except UNUSABLE as error:
             raise StoreError(path, _unreadable(path)) from error
         if not isinstance(facts, dict) or facts.get("format") != FORMAT or facts.get("key") != key:
-            raise StoreError(
-                path, Text("it was not written as this run by this version.", "它不是由此版本为此运行写入的。")
-            )
+            raise StoreError(path, Text("it was not written as this run by this version."))
         return facts, tensors
 
     def _recipe(self, key: str, facts: dict[str, Any], tensors: dict[str, Tensor]) -> tuple[Recipe, int]:
@@ -132,7 +129,7 @@ class Store:
         except UNUSABLE as error:
             raise StoreError(path, _unreadable(path)) from error
         if key_of(recipe, seed) != key:
-            raise StoreError(path, Text("its recipe does not belong to its name.", "其配方与名称不符。"))
+            raise StoreError(path, Text("its recipe does not belong to its name."))
         return recipe, seed
 
     def get(self, recipe: Recipe, seed: int = 0) -> Run:
@@ -168,13 +165,12 @@ class Store:
                 parent,
                 Text(
                     "the run that this fork begins in is not in the store; save it, or the fork, first.",
-                    "此分支所出自的运行不在存储中；请先保存该运行或此分支。",
                 ),
             )
         try:
             return self.load(recipe.origin.parent).forked(recipe, seed)
         except ConfigError as error:
-            raise StoreError(parent, Text(error.text("en"), error.text("zh"))) from error
+            raise StoreError(parent, error.text) from error
 
     def forget(self, key: str) -> None:
         self.path(key).unlink(missing_ok=True)
@@ -214,10 +210,8 @@ def _checksum(facts: str) -> str:
 
 def _unreadable(path: Path) -> Text:
     if not path.exists():
-        return Text("there is no such run.", "没有这个运行。")
-    return Text(
-        "the file is damaged or is not a run; delete it and train again.", "文件已损坏或不是运行；请删除后重新训练。"
-    )
+        return Text("there is no such run.")
+    return Text("the file is damaged or is not a run; delete it and train again.")
 
 
 def _looked_at(path: Path) -> float:

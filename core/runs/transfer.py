@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from core.config.options import ConfigError, Text
+from core.errors import ConfigError
+from core.messages import Text
 from core.models import configure
 from core.runs.fork import Forked, check_shapes, origin_at, split_changes, weights_at
 from core.runs.recipes import Recipe
@@ -49,7 +50,7 @@ def transfer_recipe(
     """The parent's model with a head for the task; a `ConfigError` for what cannot be."""
     origin = origin_at(parent, len(parent.steps) if step is None else step)
     _check_words(parent.task, task)
-    of_model, of_training = split_changes(parent.recipe, options, Text("a transfer", "迁移"))
+    of_model, of_training = split_changes(parent.recipe, options, Text("a transfer"))
     family, old = parent.recipe.family, parent.recipe.model
     needed = {**task.model_options(family, head), "max_len": old.max_len}
     model = configure(family, **{**old.to_dict(), **needed, **of_model})
@@ -58,10 +59,10 @@ def transfer_recipe(
         raise ConfigError(
             "max_len",
             model.max_len,
-            Text(f"the task {task.name} has up to {room} tokens.", f"任务 {task.name} 最多有 {room} 个词元。"),
+            Text("the task {name} has up to {room} tokens.", name=task.name, room=room),
             Text(
-                f"Train the run that this one begins in with max_len={room} or more.",
-                f"请以 max_len={room} 或更大训练其来源运行。",
+                "Train the run that this one begins in with max_len={room} or more.",
+                room=room,
             ),
         )
     return Transferred(model, task, Training.make(**of_training), origin=origin)
@@ -95,9 +96,9 @@ def _check_words(first: Task, second: Task) -> None:
         raise ConfigError(
             "task",
             second.name,
-            Text(f"it has no word in common with {first.name}.", f"它与 {first.name} 没有共同的词。"),
+            Text("it has no word in common with {name}.", name=first.name),
             Text(
-                f"Choose a task in the same words, or train {second.name} from scratch.",
-                f"请选择用词相同的任务，或从头训练 {second.name}。",
+                "Choose a task in the same words, or train {name} from scratch.",
+                name=second.name,
             ),
         )

@@ -15,8 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from core.config.families import CONFIGS, RecurrentConfig, Seq2SeqConfig
-from core.config.options import Options, Text
-from core.layers.masks import InputError
+from core.config.options import Options
+from core.errors import InputError
+from core.messages import Text, join_texts, verbatim
 from core.models import FAMILIES, takes_two
 from core.tasks import layouts
 from core.tasks.baselines import blind_guess
@@ -231,14 +232,15 @@ class Task(Options):
         """Token ids of a problem typed by somebody; a `DataError` names what it does not know."""
         words = self.split(text)
         if not words:
-            raise DataError("The input is empty.", "输入为空。")
+            raise DataError("The input is empty.")
         unknown = next((word for word in words if word not in self.ids), None)
         if unknown is not None:
             odd, names = repr(unknown[:20]), list(self.ids)
             known = " ".join(names if len(names) <= 40 else [*names[:12], "…", names[-1]])
             raise DataError(
-                f"{odd} is not one of this task's tokens; those are {known}.",
-                f"{odd} 不是此任务的词元；此任务的词元是 {known}。",
+                "{odd} is not one of this task's tokens; those are {known}.",
+                odd=odd,
+                known=known,
             )
         return [self.ids[word] for word in words]
 
@@ -248,25 +250,26 @@ class Task(Options):
     def say(self, ids: list[int]) -> str:
         return self.joiner.join(self.show(ids))
 
-    def example(self, seed: int = 0, language: str = "en") -> Worked:
-        """One worked problem."""
+    def example(self, seed: int = 0) -> Worked:
+        """One worked problem, in English where its answer is a label."""
         one = self.draw(1, torch.Generator().manual_seed(seed))
         source = one.source[0, : one.source_lengths[0]].tolist()
-        return Worked(self.say(source), self.say_answer(source, one, language))
+        return Worked(self.say(source), str(self.say_answer(source, one)))
 
-    def say_answer(self, source: list[int], one: Examples, language: str) -> str:
+    def say_answer(self, source: list[int], one: Examples) -> Text:
         """The answer of the only example, in words."""
-        target, names = one.target[0].tolist(), [getattr(name, language) for name in self.label_names]
+        target, names = one.target[0].tolist(), self.label_names
         if one.target_lengths is not None:
-            return self.say(target[: one.target_lengths[0]])
+            return verbatim(self.say(target[: one.target_lengths[0]]))
         if "label" in self.forms:
             return names[target]
         if "tags" in self.forms:
-            return " ".join(names[tag] for tag in target[: len(source)])
+            return join_texts((names[tag] for tag in target[: len(source)]), " ")
         if "answer" in self.forms:
-            return self.say(source[target[0] : target[1] + 1])
+            return verbatim(self.say(source[target[0] : target[1] + 1]))
         found = zip(*layouts.span_parts(one.target[0][one.target[0] > 0]), strict=True)
-        return "; ".join(f"{self.say(source[start : end + 1])}: {names[kind]}" for kind, start, end in found)
+        spans = [(self.say(source[start : end + 1]), names[kind]) for kind, start, end in found]
+        return join_texts((Text("{words}: {label}", words=words, label=label) for words, label in spans), "; ")
 
 
 def problem_hash(rows: Tensor) -> Tensor:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.config.options import ConfigError, Text, no_such
+from core.errors import ConfigError, unknown_name
+from core.messages import Text
 from core.tasks.base import Task
 from core.tasks.language.characters import Characters
 from core.tasks.language.dates import Dates
@@ -41,7 +42,7 @@ def tasks() -> list[str]:
 def task(name: str, **knobs: Any) -> Task:
     """A task by name, with its knobs; bad ones raise `ConfigError`."""
     if name not in TASKS:
-        raise no_such("task", name, Text("there is no such task.", "没有这个任务。"), TASKS)
+        raise unknown_name("task", name, Text("there is no such task."), TASKS)
     return TASKS[name].make(**knobs)
 
 
@@ -53,7 +54,7 @@ def as_task(wanted: Task | str) -> Task:
         raise ConfigError(
             "task",
             wanted,
-            Text("that is not a task.", "这不是任务。"),
-            Text('Use its name, or core.task("induction").', '请用其名称，或 core.task("induction")。'),
+            Text("that is not a task."),
+            Text('Use its name, or core.task("induction").'),
         )
     return wanted

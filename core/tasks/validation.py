@@ -11,8 +11,9 @@ import torch
 from torch import nn
 
 from core.config.families import Config
-from core.config.options import ConfigError, Text, plain
-from core.layers.masks import InputError
+from core.config.options import plain
+from core.errors import ConfigError, InputError
+from core.messages import Text
 
 if TYPE_CHECKING:
     from core.tasks.base import Task
@@ -26,13 +27,12 @@ def check_model(model: nn.Module) -> None:
     if not isinstance(getattr(model, "config", None), Config):
         kind = type(model).__name__
         raise InputError(
-            f"Only models made by core.build can meet a task, not {kind}.",
-            f"只有 core.build 构建的模型可以用于任务，{kind} 不可以。",
+            "Only models made by core.build can meet a task, not {kind}.",
+            kind=kind,
         )
     if any(weight.is_meta for weight in model.parameters()):
         raise InputError(
             "This model is on the meta device: it has shapes but no numbers. Build it without device='meta'.",
-            "此模型位于 meta 设备：只有形状，没有数值。构建时请勿使用 device='meta'。",
         )
 
 
@@ -43,10 +43,10 @@ def unmet(task: Task, family: str, head: str | None) -> ConfigError:
     return ConfigError(
         "head" if head else "family",
         head or family,
-        Text(f"the task {task.name} does not ask for that.", f"任务 {task.name} 不适合这种输出。"),
+        Text("the task {name} does not ask for that.", name=task.name),
         Text(
-            f"What suits it: {listed}; task.model_options(family) has all that a model needs for it.",
-            f"适合的有：{listed}；task.model_options(family) 给出模型所需的全部选项。",
+            "What suits it: {listed}; task.model_options(family) has all that a model needs for it.",
+            listed=listed,
         ),
     )
 
@@ -54,14 +54,28 @@ def unmet(task: Task, family: str, head: str | None) -> ConfigError:
 def check_sizes(task: Task, config: Config, form: str) -> None:
     """Words, labels and positions for all that the task asks in training."""
     if config.vocab_size < task.vocab_size:
-        raise _too_small("vocab_size", config.vocab_size, task, task.vocab_size, "different tokens", "种词元")
+        raise _too_small(
+            "vocab_size",
+            config.vocab_size,
+            task.vocab_size,
+            Text("the task {task} has {needed} different tokens.", task=task.name, needed=task.vocab_size),
+        )
     if getattr(config, "head", None) in LABELLED:
         exact = config.head == "pointer"
         if config.n_labels < task.n_labels or (exact and config.n_labels > task.n_labels):
-            raise _too_small("n_labels", config.n_labels, task, task.n_labels, "labels", "种标签", exact)
+            raise _too_small(
+                "n_labels",
+                config.n_labels,
+                task.n_labels,
+                Text("the task {task} has {needed} labels.", task=task.name, needed=task.n_labels),
+                exact,
+            )
     if config.max_len <= task.room(form) and config.max_len < (longest := longest_row(task, form)):
         raise _too_small(
-            "max_len", config.max_len, task, longest, "tokens in its longest rows", "个词元（最长的一行）"
+            "max_len",
+            config.max_len,
+            longest,
+            Text("the task {task} has {needed} tokens in its longest rows.", task=task.name, needed=longest),
         )
 
 
@@ -73,19 +87,19 @@ def longest_row(task: Task, form: str) -> int:
     return max(rows.shape[1] for rows in batch.inputs if rows.dim() == 2)
 
 
-def _too_small(
-    option: str, value: int, task: Task, needed: int, en: str, zh: str, exact: bool = False
-) -> ConfigError:
-    more_en, more_zh = ("", "") if exact else (" or more", " 或更大")
-    return ConfigError(
-        option,
-        value,
-        Text(f"the task {task.name} has {needed} {en}.", f"任务 {task.name} 有 {needed} {zh}。"),
-        Text(
-            f"Use {option}={needed}{more_en}; task.model_options(family) has all that a model needs for it.",
-            f"请用 {option}={needed}{more_zh}；task.model_options(family) 给出模型所需的全部选项。",
-        ),
+def _too_small(option: str, value: int, needed: int, why: Text, exact: bool = False) -> ConfigError:
+    remedy = Text(
+        "Use {option}={needed} or more; task.model_options(family) has all that a model needs for it.",
+        option=option,
+        needed=needed,
     )
+    if exact:
+        remedy = Text(
+            "Use {option}={needed}; task.model_options(family) has all that a model needs for it.",
+            option=option,
+            needed=needed,
+        )
+    return ConfigError(option, value, why, remedy)
 
 
 def too_few(task: Task, length: int | None) -> ConfigError:
@@ -96,9 +110,8 @@ def too_few(task: Task, length: int | None) -> ConfigError:
             task.longest,
             Text(
                 "there are too few different problems to keep some for evaluation.",
-                "不同的题目太少，无法留出评估集。",
             ),
-            Text("Use longer sequences or more symbols.", "请用更长的序列或更多的符号。"),
+            Text("Use longer sequences or more symbols."),
         )
     greater = max(length + 1, task.longest)
     return ConfigError(
@@ -106,9 +119,8 @@ def too_few(task: Task, length: int | None) -> ConfigError:
         length,
         Text(
             "there are so few problems of this length that none of them is kept for evaluation.",
-            "这一长度的题目太少，没有留作评估的。",
         ),
-        Text(f"Use a greater length, for example {greater}.", f"请用更大的长度，例如 {greater}。"),
+        Text("Use a greater length, for example {greater}.", greater=greater),
     )
 
 
@@ -119,7 +131,7 @@ def counted(name: str, value: Any) -> int:
         raise ConfigError(
             name,
             value,
-            Text("it must be a whole number from 1 on.", "须为正整数。"),
-            Text("Use for example 16.", "例如 16。"),
+            Text("it must be a whole number from 1 on."),
+            Text("Use for example 16."),
         )
     return number

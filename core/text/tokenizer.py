@@ -17,8 +17,8 @@ from pathlib import Path
 from tokenizers import Encoding, decoders, normalizers
 from tokenizers import Tokenizer as Backend
 
-from core.config.options import ConfigError, Text, no_such
-from core.layers.masks import InputError
+from core.errors import ConfigError, InputError, unknown_name
+from core.messages import Text, verbatim
 from core.text.sentencepiece import read_sentencepiece
 from core.text.tokenizer_kinds import (
     BERT_SPECIAL,
@@ -33,11 +33,11 @@ from core.text.tokenizer_kinds import (
 
 SHOWN = str.maketrans({" ": "␣", "▁": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥"})  # what would not be seen in a token
 KINDS: dict[str, Text] = {
-    "characters": Text("Every character is a token.", "每个字符是一个词元。"),
-    "words": Text("Words and punctuation marks.", "按词和标点切分。"),
-    "wordpiece": Text("The longest known pieces of words.", "已知的最长词片。"),
-    "bytes": Text("Bytes, joined by how often they stand together.", "按共现频率合并的字节。"),
-    "unigram": Text("The likeliest of all ways to cut.", "所有切法中最可能的一种。"),
+    "characters": Text("Every character is a token."),
+    "words": Text("Words and punctuation marks."),
+    "wordpiece": Text("The longest known pieces of words."),
+    "bytes": Text("Bytes, joined by how often they stand together."),
+    "unigram": Text("The likeliest of all ways to cut."),
 }
 
 
@@ -93,8 +93,9 @@ class Tokenizer:
         if strange is not None:
             most = self.vocab_size - 1
             raise InputError(
-                f"{strange} is no token of this tokenizer: its ids go from 0 to {most}.",
-                f"{strange} 不是此分词器的词元：其编号为 0 到 {most}。",
+                "{strange} is no token of this tokenizer: its ids go from 0 to {most}.",
+                strange=strange,
+                most=most,
             )
         return ids
 
@@ -111,7 +112,7 @@ def train_tokenizer(kind: str, texts: Iterable[str], vocab_size: int = 1000, *, 
     """A tokenizer of this kind for these texts; `vocab_size` is the most it may have, single characters
     apart: characters and wordpiece keep all that occur."""
     if kind not in KINDS:
-        raise no_such("kind", kind, Text("there is no such tokenizer.", "没有这种分词器。"), KINDS)
+        raise unknown_name("kind", kind, Text("there is no such tokenizer."), KINDS)
     smallest = SMALLEST.get(kind, len(SPECIAL) + 1)
     if type(vocab_size) is not int or vocab_size < smallest:
         raise too_small(vocab_size, smallest)
@@ -136,7 +137,6 @@ def checked(texts: Iterable[str]) -> Iterator[str]:
     if isinstance(texts, str):
         raise InputError(
             "Texts are a list of texts; one text alone would be read letter by letter. Use [text].",
-            "texts 应为文本的列表；单个文本会被逐字读取。请用 [text]。",
         )
     empty = True
     for text in texts:
@@ -144,19 +144,18 @@ def checked(texts: Iterable[str]) -> Iterator[str]:
         empty = empty and not text.strip()
         yield text
     if empty:
-        raise InputError("There is no text to learn a tokenizer from.", "没有可用来训练分词器的文本。")
+        raise InputError("There is no text to learn a tokenizer from.")
 
 
 def check_text(text: object) -> None:
     if not isinstance(text, str):
         kind = type(text).__name__
-        raise InputError(f"A text is expected, but this is of type {kind}.", f"应为文本，实际类型为 {kind}。")
+        raise InputError("A text is expected, but this is of type {kind}.", kind=kind)
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise InputError(
             "The text holds half a character (a lone surrogate), which cannot be written as bytes.",
-            "文本含有半个字符（孤立的代理码位），无法写成字节。",
         ) from error
 
 
@@ -164,8 +163,8 @@ def too_small(vocab_size: object, smallest: int) -> ConfigError:
     return ConfigError(
         "vocab_size",
         vocab_size,
-        Text("these texts need a larger vocabulary.", "这些文本需要更大的词表。"),
-        Text(f"Use {smallest} or more.", f"请用 {smallest} 或更大。"),
+        Text("these texts need a larger vocabulary."),
+        Text("Use {smallest} or more.", smallest=smallest),
     )
 
 
@@ -184,22 +183,24 @@ def load_tokenizer(folder: str | Path) -> Tokenizer:
                 return Tokenizer(read(folder))
             except Exception as error:  # the library raises nothing narrower
                 why = " ".join(str(error).split())[:200]
-                way_en, way_zh = _as_json(folder) if name == "spiece.model" else ("", "")
                 raise InputError(
-                    f"{name} in {folder} cannot be read as a tokenizer: {why}{way_en}",
-                    f"{folder} 中的 {name} 无法作为分词器读取：{why}{way_zh}",
+                    "{name} in {folder} cannot be read as a tokenizer: {why}{remedy}",
+                    name=name,
+                    folder=folder,
+                    why=why,
+                    remedy=_as_json(folder) if name == "spiece.model" else verbatim(""),
                 ) from error
-    listed = ", ".join(readers)
     raise InputError(
-        f"There is no tokenizer in {folder}: none of {listed} is there.",
-        f"{folder} 中没有分词器：缺少 {listed}。",
+        "There is no tokenizer in {folder}: none of {listed} is there.",
+        folder=folder,
+        listed=list(readers),
     )
 
 
-def _as_json(folder: Path) -> tuple[str, str]:
+def _as_json(folder: Path) -> Text:
     """The way out where only the `sentencepiece` library can read its own file."""
     how = f"transformers.AutoTokenizer.from_pretrained({str(folder)!r}).save_pretrained({str(folder)!r})"
-    return f". It may be turned into a tokenizer.json: {how}", f"。可尝试转换为 tokenizer.json：{how}"
+    return Text(". It may be turned into a tokenizer.json: {how}", how=how)
 
 
 def shown_bytes(token: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from core.config.options import Text
+from core.messages import Text
 from core.training.options import Training
 
 FAR, PATIENCE = 2.0, 50
@@ -60,29 +60,37 @@ class Watch:
 
 
 def not_a_number(options: Training) -> Text:
-    return _with_remedy(
-        "the loss is no longer a number: the updates were too large.", "损失不再是数值：更新过大。", options
-    )
+    return _with_remedy(Text("the loss is no longer a number: the updates were too large."), options)
 
 
 def no_gradient(loss: float, grad_norm: float, options: Training) -> Text:
     return _with_remedy(
-        f"the loss is {loss:.3g}, but its gradient is no longer a number ({grad_norm}): the updates were too large.",
-        f"损失为 {loss:.3g}，但其梯度不再是数值（{grad_norm}）：更新过大。",
+        Text(
+            "the loss is {loss:.3g}, but its gradient is no longer a number ({grad_norm}): the "
+            "updates were too large.",
+            loss=loss,
+            grad_norm=grad_norm,
+        ),
         options,
     )
 
 
 def far_too_high(loss: float, level: float, options: Training) -> Text:
     return _with_remedy(
-        f"the loss is {loss:.3g} and has been more than twice {level:.3g}, which is what knowing nothing or the start "
-        f"cost, in at least {PATIENCE} steps: it has exploded, because the updates are too large.",
-        f"损失为 {loss:.3g}，至少 {PATIENCE} 步高于 {level:.3g}（一无所知时或开始时的损失）的两倍：更新过大，损失已爆炸。",
+        Text(
+            "the loss is {loss:.3g} and has been more than twice {level:.3g}, which is what knowing "
+            "nothing or the start cost, in at least {patience} steps: it has exploded, because the "
+            "updates are too large.",
+            loss=loss,
+            level=level,
+            patience=PATIENCE,
+        ),
         options,
     )
 
 
-def _with_remedy(en: str, zh: str, options: Training) -> Text:
-    lower = f"lr = {options.lr / 10:g}"
-    clip_en, clip_zh = ("", "") if options.clip else (", or clip = 1", "，或 clip = 1")
-    return Text(f"{en} Try {lower}{clip_en}.", f"{zh}请试 {lower}{clip_zh}。")
+def _with_remedy(what: Text, options: Training) -> Text:
+    lower = options.lr / 10
+    if options.clip:
+        return Text("{what} Try lr = {lr:g}.", what=what, lr=lower)
+    return Text("{what} Try lr = {lr:g}, or clip = 1.", what=what, lr=lower)

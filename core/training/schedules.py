@@ -13,7 +13,9 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Any
 
-from core.config.options import ConfigError, Option, Text, plain
+from core.config.options import Option, plain
+from core.errors import ConfigError
+from core.messages import Text
 
 MOST_POINTS, LAST_UPDATE = 100, 1_000_000
 Points = tuple[tuple[int, float], ...]
@@ -26,33 +28,34 @@ class PointsOption(Option):
         if value is None:
             return
         if not isinstance(value, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
-            raise self._refusal(value, "it must name a factor for each update.", "须为每个更新步指定一个系数。")
+            raise self._refusal(value, Text("it must name a factor for each update."))
         if not 1 <= len(value) <= MOST_POINTS:
             raise self._refusal(
                 dict(value),
-                f"it has {len(value)} points; from 1 to {MOST_POINTS} can be used.",
-                f"有 {len(value)} 个点；可用 1 到 {MOST_POINTS} 个。",
+                Text(
+                    "it has {n_points} points; from 1 to {most_points} can be used.",
+                    n_points=len(value),
+                    most_points=MOST_POINTS,
+                ),
             )
         updates = [update for update, _ in value]
         for update, factor in value:
             if isinstance(update, bool) or not isinstance(update, int) or not 0 <= update <= LAST_UPDATE:
-                raise self._refusal(
-                    value, f"{update!r} is not the number of an update.", f"{update!r} 不是更新步的编号。"
-                )
+                raise self._refusal(value, Text("{update!r} is not the number of an update.", update=update))
             numeric = isinstance(factor, int | float) and not isinstance(factor, bool)
             if not numeric or not math.isfinite(factor) or not 0 <= factor <= 1:
-                raise self._refusal(value, f"{factor!r} is not from 0 to 1.", f"{factor!r} 不在 0 到 1 之间。")
+                raise self._refusal(value, Text("{factor!r} is not from 0 to 1.", factor=factor))
         if len(set(updates)) < len(updates):
-            raise self._refusal(value, "it names an update twice.", "同一更新步出现了两次。")
+            raise self._refusal(value, Text("it names an update twice."))
         if not any(factor for _, factor in value):
-            raise self._refusal(value, "nothing would ever be learnt.", "这样什么也学不到。")
+            raise self._refusal(value, Text("nothing would ever be learnt."))
 
-    def _refusal(self, value: Any, en: str, zh: str) -> ConfigError:
+    def _refusal(self, value: Any, why: Text) -> ConfigError:
         remedy = Text(
-            f"Use for example {{100: 1, 500: 0.1}}: updates from 0 to {LAST_UPDATE}, factors of lr from 0 to 1.",
-            f"例如 {{100: 1, 500: 0.1}}：更新步从 0 到 {LAST_UPDATE}，lr 的系数从 0 到 1。",
+            "Use for example {{100: 1, 500: 0.1}}: updates from 0 to {last}, factors of lr from 0 to 1.",
+            last=LAST_UPDATE,
         )
-        return ConfigError(self.name, value, Text(en, zh), remedy)
+        return ConfigError(self.name, value, why, remedy)
 
 
 def as_points(value: Any) -> Any:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from core.capture import tape as tapes
-from core.layers.masks import InputError
+from core.errors import InputError
 from core.training.optimisers import load_parameters
 
 MOST_SNAPSHOTS = 40
@@ -104,7 +104,7 @@ def inputs_and_patterns(arguments: tuple[Any, ...]) -> tuple[tuple[Tensor, ...],
     """Tensors, or lists of token ids, for the model; texts for the tape; None is an input left out."""
     inputs = tuple(_as_ids(a) for a in arguments if not isinstance(a, str))
     if not inputs:
-        raise InputError("There is nothing to replay: give token ids first.", "没有可重放的输入：请先给出词元编号。")
+        raise InputError("There is nothing to replay: give token ids first.")
     return inputs, tuple(a for a in arguments if isinstance(a, str))
 
 
@@ -116,6 +116,7 @@ def _as_ids(value: Any) -> Tensor | None:
     except (TypeError, ValueError, RuntimeError) as error:
         kind = type(value).__name__
         raise InputError(
-            f"A replay takes tensors or lists of token ids, each row as long as the others, and patterns; not this {kind}.",
-            f"重放接受张量或等长的词元编号列表，以及模式；不接受此 {kind}。",
+            "A replay takes tensors or lists of token ids, each row as long as the others, and "
+            "patterns; not this {kind}.",
+            kind=kind,
         ) from error

@@ -39,13 +39,11 @@ async function askOnce(path, body) {
   } catch {
     throw new Refusal(say("offline"));
   }
-  if (answer.headers.has("x-refused")) {
-    const { problem } = await answer.json();
-    if (problem.again) return { wait: inLanguage(problem) };
-    throw new Refusal(inLanguage(problem), problem.option);
-  }
-  if (!answer.ok) throw new Refusal(say("server_error", { status: answer.status }));
-  return answer;
+  if (answer.ok) return answer;
+  const problem = await answer.json().then((told) => told.problem, () => null); // an answer of ours, or a proxy's page
+  if (!problem) throw new Refusal(say("server_error", { status: answer.status }));
+  if (problem.again) return { wait: inLanguage(problem) };
+  throw new Refusal(inLanguage(problem), problem.option);
 }
 
 export const getRuns = async () => (await ask("runs")).json();

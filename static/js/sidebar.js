@@ -114,5 +114,5 @@ function sayAnswer(element, { said, shares, right }) {
   element.hidden = !said.length;
   element.replaceChildren(make("small", {}, say("it_says")), " ", ...said.map((text, i) => make("span", {
     class: `said ${right?.[i] ? "right" : right?.[i] === false ? "wrong" : ""}`, title: say("sure", { share: shares[i] }),
-  }, text[language === "zh" ? 1 : 0])));
+  }, text[language])));
 }

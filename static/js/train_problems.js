@@ -2,7 +2,7 @@
 
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
-import { language, say } from "./words.js";
+import { inLanguage, say } from "./words.js";
 
 const MOST = 40; // tokens of a problem that are written out
 
@@ -27,14 +27,14 @@ export class Problems {
 
   csv() {
     const quote = (text) => `"${String(text).replaceAll('"', '""')}"`;
-    const rows = this.sight.problems.map(({ tokens, said, right, ok }) => [...[tokens, said[language], right[language]].map((part) => quote(part.join(" "))), ok].join(","));
+    const rows = this.sight.problems.map(({ tokens, said, right, ok }) => [...[tokens, said.map(inLanguage), right.map(inLanguage)].map((part) => quote(part.join(" "))), ok].join(","));
     return [`problem,said,right,ok`, ...rows].join("\n") + "\n";
   }
 }
 
 function row({ tokens, said, right, hits, ok }, before) {
   const turned = before && before.ok !== ok ? "turned" : "";
-  const given = said[language], wanted = right[language], long = tokens.length > MOST;
+  const given = said.map(inLanguage), wanted = right.map(inLanguage), long = tokens.length > MOST;
   const marks = given.map((text, i) => make("span", { class: `said ${hits[i] ? "right" : "wrong"}` }, text));
   return make("tr", { class: `${ok ? "ok" : "not"} ${turned}` },
     make("td", { class: "mark", title: say(ok ? "train.is_right" : "train.is_wrong") }, ok ? "✓" : "✗"),

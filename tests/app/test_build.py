@@ -93,7 +93,7 @@ def test_only_what_differs_is_written():
 )  # fmt: skip
 def test_a_bad_option_gets_its_sentence(client, family, options, option):
     answer = client.post("/api/build/plan", json={"family": family, "options": options})
-    assert answer.status_code == 200 and answer.headers["x-refused"]
+    assert answer.status_code == 422
     problem = answer.json()["problem"]
     assert problem["option"] == option
     assert problem["en"] and any("\u4e00" <= letter <= "\u9fff" for letter in problem["zh"])
@@ -101,9 +101,9 @@ def test_a_bad_option_gets_its_sentence(client, family, options, option):
 
 def test_absurd_questions_are_answered_too(client):
     many = client.post("/api/build/plan", json={"family": "gpt", "options": {"n_layers": "9" * 5_000}})
-    assert many.headers["x-refused"]
+    assert many.status_code == 422
     long = client.post("/api/build/plan", json={"family": "gpt", "time": 10_000})
-    assert long.headers["x-refused"] and long.json()["problem"]["option"] == "time"
+    assert long.status_code == 422 and long.json()["problem"]["option"] == "time"
     huge = {"family": "gpt", "options": {"n_layers": 96, "d_model": 16_384, "n_heads": 128, "vocab_size": 1_000_000}}
     assert client.post("/api/build/plan", json=huge).json()["parameters"] > 3e11
 
@@ -152,7 +152,7 @@ def test_another_configuration_is_untrained_and_says_so(client):
         model(torch.tensor([[int(token) for token in header["source"]]]))
     np.testing.assert_allclose(arrays["values"][0, 0], tape["layers.1.fwd.cell"][0, :, :64], atol=1e-6)
     large = {"family": "bert", "options": core.PRESETS["bert-large"].options, "point": "embed"}
-    assert client.post("/api/build/flow", json=large).headers["x-refused"], "never allocated"
+    assert client.post("/api/build/flow", json=large).status_code == 422, "never allocated"
 
 
 @pytest.mark.parametrize("point", ["nope", "*", "[", "blocks.?.resid_out", "blocks.9.resid_out"])
@@ -180,7 +180,7 @@ def test_many_recurrent_steps_are_predicted_only(client):
     deep = {"family": "lstm", "options": {"n_layers": 12, "d_hidden": 8, "d_embed": 8}}
     found = client.post("/api/build/costs", json=deep).json()
     assert max(found["measurable"]) == 64 and 512 in found["lengths"]
-    assert client.post("/api/build/measure", json={**deep, "length": 512}).headers["x-refused"]
+    assert client.post("/api/build/measure", json={**deep, "length": 512}).status_code == 422
     flat = client.post("/api/build/costs", json={"family": "gpt", "options": {"n_layers": 12, "d_model": 16}}).json()
     assert max(flat["measurable"]) == 512
 
@@ -196,7 +196,7 @@ def test_costs_are_predicted_for_all_and_measured_for_small(client):
     assert one["activation_bytes"] == found["activations"][at]
     large = {"family": "bert", "options": core.PRESETS["bert-large"].options}
     assert client.post("/api/build/costs", json=large).json()["measurable"] == []
-    assert client.post("/api/build/measure", json={**large, "length": 16}).headers["x-refused"]
+    assert client.post("/api/build/measure", json={**large, "length": 16}).status_code == 422
     assert [one["name"] for one in costs.layers()] == ["rnn", "cnn", "attention"]
 
 

@@ -47,7 +47,7 @@ def test_a_refusal_is_told_to_all_who_wait_and_is_not_kept():
     def refuse():
         tried.append(1)
         all_here.wait(0.5)
-        raise InputError("no", "不")
+        raise InputError("no")
 
     found = at_once(4, lambda: kept.get("x", refuse))
     assert [str(error) for error in found] == ["no"] * 4 and len(tried) == 1

@@ -7,7 +7,7 @@ import core
 from app.service.runs import shipped
 from app.service.runs.shipped_weights import pack, unpack
 from core.analysis.training_events import find_moments
-from core.layers.masks import InputError
+from core.errors import InputError
 from core.runs.run import key_of
 from core.training.snapshots import Snapshot
 
@@ -34,8 +34,8 @@ def test_accuracy_and_moments_are_what_the_file_says(name):
     else:
         one = shipped.by_name(name)
         assert accuracy >= core.recipe(one.family, one.task, one.variant).goal - 0.01
-    found = {(m.step, m.text.en) for m in find_moments(opened.run) if m.head is None}
-    assert found <= {(m.step, m.text.en) for m in opened.moments}
+    found = {(m.step, str(m.text)) for m in find_moments(opened.run) if m.head is None}
+    assert found <= {(m.step, str(m.text)) for m in opened.moments}
 
 
 @pytest.mark.parametrize("name", shipped.names())
@@ -72,8 +72,8 @@ def test_packing_loses_less_than_a_sixtieth_of_each_movement_and_nothing_adds_up
 
 def test_the_first_run_has_an_induction_head_fed_by_a_previous_token_head():
     opened = shipped.load("induction-gpt")
-    heads = {m.head for m in opened.moments if m.text.en.endswith("becomes an induction head")}
-    feeders = {m.head for m in opened.moments if m.text.en.endswith("becomes a previous-token head")}
+    heads = {m.head for m in opened.moments if str(m.text).endswith("becomes an induction head")}
+    feeders = {m.head for m in opened.moments if str(m.text).endswith("becomes a previous-token head")}
     assert any(head.startswith("blocks.1.") for head in heads)
     assert any(head.startswith("blocks.0.") for head in feeders)
     ids = torch.tensor(opened.run.task.read("q k d f m x a r q k d f m"))

@@ -22,6 +22,7 @@ from core.runs.recipes import make_recipe
 from core.runs.run import Run
 from core.training.optimisers import load_parameters
 from core.training.snapshots import Snapshot
+from tests.words import chinese
 
 
 def test_payload_comes_back_as_it_went():
@@ -76,7 +77,7 @@ def test_unreadable_inputs_are_refused_with_a_sentence_in_both_languages(name):
             continue  # where letters are tokens, so are spaces
         with pytest.raises(InputError) as refused:
             typed(run, text)
-        assert refused.value.text("en") and refused.value.text("zh")
+        assert str(refused.value) and chinese(refused.value)
 
 
 def test_large_maps_travel_in_steps_of_one_255th_and_pooled():
@@ -139,7 +140,7 @@ def test_typed_inputs_may_be_as_long_as_the_model_reads(name):
     assert len(fits.source) >= most // 2 - 2 and look(run, fits).pack()
     with pytest.raises(InputError, match=str(most)) as refused:
         typed(run, " ".join([token] * (most + 1)))
-    assert str(most) in refused.value.text("zh")
+    assert str(most) in chinese(refused.value)
 
 
 def test_a_typed_stream_is_read_to_its_last_token_and_goes_on():
@@ -182,7 +183,7 @@ def test_many_gates_travel_in_half_precision_and_too_many_are_refused(monkeypatc
     monkeypatch.setattr(snapshot_arrays, "MOST_STATES", snapshot_arrays.MOST_STATES - 1)
     with pytest.raises(InputError, match=f"at most {len(problem.source) - 1} can be shown") as refused:
         look(run, problem)
-    assert refused.value.text("zh")
+    assert chinese(refused.value)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")

@@ -101,7 +101,7 @@ def page(rows: dict[str, tuple[Recipe, Row | None]]) -> str:
         if chosen.why is None:
             learnt.append([name, *_learnt(name, chosen, row, rows)])
         else:
-            failing.append([name, row["accuracy"] if row else "not measured", chosen.why.en])
+            failing.append([name, row["accuracy"] if row else "not measured", str(chosen.why)])
         asked = {title: cell for title, cell in (row or {}).items() if title.startswith("length ")}
         if asked and chosen.why is None:
             lengths.append({"recipe": name, **asked})

@@ -23,7 +23,7 @@ from app.main import make_app
 from app.service.runs.job_service import Settings, office
 from app.service.runs.run_registry import Offer, offer
 from app.service.runs.shipped import Opened
-from core.config.options import Text
+from core.messages import verbatim
 from core.runs.recipes import make_recipe
 from core.runs.run import Run
 
@@ -45,7 +45,7 @@ def offer_wide(name: str, tokens: int) -> None:
         pass
     run.snapshots.kept = run.snapshots.kept[-1:]
     facts = {"recipe": recipe.to_dict(), "seed": 0, "accuracy": 0.5, "accuracy_by_length": {}}
-    title = Text(f"12 × 12 heads, {tokens} tokens", f"12 × 12 头，{tokens} 个词元")
+    title = verbatim(f"12 × 12 heads, {tokens} tokens")
     offer(Offer(name, title, title, opened=Opened(name, run, [], facts)))
 
 

@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+
+from app.routes.errors import NOT_YET, REFUSED
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = ROOT / ".browser/lib"  # what install_chromium.sh fetched for Playwright's driver
@@ -190,6 +192,12 @@ def new_page(
         pytest.fail("\n".join(dict.fromkeys(troubles)), pytrace=False)
 
 
+def logged(message: ConsoleMessage) -> bool:
+    """An error of the page; that a request was refused, browsers log by themselves, and the page has told why."""
+    refused = any(f"responded with a status of {status}" in message.text for status in (REFUSED, NOT_YET))
+    return message.type == "error" and not refused
+
+
 def watched(browser: Browser, app_url: str, troubles: list[str], options: dict) -> BrowserContext:
     """A browser of somebody's own, whose troubles are noted."""
     local = (f"{app_url}/", f"{app_url.replace('http', 'ws', 1)}/", "data:", "blob:", "about:")
@@ -201,7 +209,7 @@ def watched(browser: Browser, app_url: str, troubles: list[str], options: dict) 
     context = browser.new_context(**{"base_url": app_url, "service_workers": "block", **options})
     context.on("request", lambda one: own(one.url) or troubles.append(f"request outside the app: {one.url}"))
     context.on("weberror", lambda error: troubles.append(f"page error: {error.error}"))
-    context.on("console", lambda one: one.type == "error" and troubles.append(f"console error: {one.text}"))
+    context.on("console", lambda one: logged(one) and troubles.append(f"console error: {one.text}"))
     context.on(
         "page",
         lambda page: page.on(

@@ -11,7 +11,7 @@ import uvicorn
 from app.main import make_app
 from app.service.runs.run_registry import Offer, offer
 from app.service.runs.shipped import Opened
-from core.config.options import Text
+from core.messages import Text, verbatim
 from core.runs.recipes import make_recipe
 from core.runs.run import Run
 from core.training.loop import Step
@@ -60,7 +60,7 @@ def put_on_offer() -> None:
     """From here on this process offers these runs besides those that are shipped."""
     for name, run in ((NAME, long_run()), (ODD_NAME, odd_run("gpt")), (ODD_LSTM, odd_run("lstm"))):
         facts = {"recipe": run.recipe.to_dict(), "seed": run.seed, "accuracy": 0.5, "accuracy_by_length": {}}
-        offer(Offer(name, Text(name, name), Text("**untrained**", "**未训练**"), opened=Opened(name, run, [], facts)))
+        offer(Offer(name, verbatim(name), Text("**untrained**"), opened=Opened(name, run, [], facts)))
     task = type(odd_run("gpt").task)
     show = task.show
     task.show = lambda self, ids: odd_tokens(ids) if self.n_symbols == len(ODD_TOKENS) else show(self, ids)

@@ -34,8 +34,8 @@ def flow(config: Config, point: str, run: str | None, problem: Problem | None, t
     size = parameter_count(config)
     if size > LARGEST:
         raise core.InputError(
-            f"With {size:,} parameters it is only drawn, not run: no tensor to show.",
-            f"参数多达 {size:,} 个，只画结构而不运行：没有张量可显示。",
+            "With {size:,} parameters it is only drawn, not run: no tensor to show.",
+            size=size,
         )
     return _untrained(config, point, time, target_time)
 
@@ -78,9 +78,7 @@ def _seen(model: nn.Module, inputs: Sequence[Tensor], point: str) -> tuple[list[
     with core.capture(model, escape(point), keep=keep) as tape:  # a name, never a pattern
         model(*inputs)
     if point not in tape:
-        raise core.InputError(
-            f"The model has no station called {point[:60]!r}.", f"模型没有名为 {point[:60]!r} 的观测点。"
-        )
+        raise core.InputError("The model has no station called {point!r}.", point=point[:60])
     return shape, tape[point].numpy()
 
 

@@ -6,23 +6,20 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from app.i18n import in_all_languages
 from app.service.build.option_titles import title_of
-from core import Option, Text
-
-
-def both(text: Text) -> dict[str, str]:
-    return {"en": text.en, "zh": text.zh}
+from core import Option
 
 
 def control(option: Option) -> dict[str, Any]:
     return {
         "name": option.name,
-        "title": both(title_of(option.name)),
+        "title": in_all_languages(title_of(option.name)),
         "kind": "choice" if option.kind is str else option.kind.__name__,
-        "help": both(option.help),
+        "help": in_all_languages(option.help),
         "low": _finite(option.low),
         "high": _finite(option.high),
-        "choices": {value: both(text) for value, text in option.choices.items()},
+        "choices": {value: in_all_languages(text) for value, text in option.choices.items()},
         "optional": option.optional,
         "default": option.default,
     }

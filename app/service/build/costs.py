@@ -47,8 +47,8 @@ def _model(config: Config) -> nn.Module:
 def measured(config: Config, n: int) -> dict[str, Any]:
     if n > config.max_len or not _fits(config, n, sum(costs.flops(config, n).values())):
         raise InputError(
-            f"At {n} tokens this model is too large or too slow to be run here; its cost is predicted only.",
-            f"该模型在 {n} 个词元时过大或过慢，无法在此运行，只给出预测。",
+            "At {n} tokens this model is too large or too slow to be run here; its cost is predicted only.",
+            n=n,
         )
     return asdict(costs.measure(_model(config), n))
 

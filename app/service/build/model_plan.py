@@ -5,24 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import core
-from app.service.build.controls import both, controls
+from app.i18n import in_all_languages
+from app.service.build.controls import controls
 from core.architecture.anatomy import Anatomy, Part
 from core.config.families import CONFIGS, Config
+from core.messages import Text, verbatim
 
 MAIN = (
     "n_layers", "n_heads", "d_model", "d_ff", "cell", "d_embed", "d_hidden", "vocab_size", "attention", "position",
     "norm_placement", "activation", "bidirectional", "tie_embeddings", "head",
 )  # fmt: skip
 FAMILY_HELP = {
-    "rnn": ("The plain recurrent network", "最基本的循环网络"),
-    "gru": ("Two gates, no separate cell", "两个门，没有单独的记忆单元"),
-    "lstm": ("Three gates around a memory cell", "三个门围绕一个记忆单元"),
-    "seq2seq": ("Recurrent encoder and decoder, with attention or without", "循环编码器与解码器，可带注意力"),
-    "transformer": ("Encoder and decoder of attention alone", "完全由注意力构成的编码器与解码器"),
-    "bert": ("An encoder that looks both ways", "同时看两个方向的编码器"),
-    "roformer": ("BERT with rotary positions", "采用旋转位置的 BERT"),
-    "gpt": ("A decoder that predicts the next token", "预测下一个词元的解码器"),
-    "t5": ("Encoder and decoder with relative positions", "采用相对位置的编码器与解码器"),
+    "rnn": Text("The plain recurrent network"),
+    "gru": Text("Two gates, no separate cell"),
+    "lstm": Text("Three gates around a memory cell"),
+    "seq2seq": Text("Recurrent encoder and decoder, with attention or without"),
+    "transformer": Text("Encoder and decoder of attention alone"),
+    "bert": Text("An encoder that looks both ways"),
+    "roformer": Text("BERT with rotary positions"),
+    "gpt": Text("A decoder that predicts the next token"),
+    "t5": Text("Encoder and decoder with relative positions"),
 }
 
 
@@ -34,9 +36,9 @@ def offered() -> dict[str, Any]:
         main = [option for option in MAIN if option in options]
         order = main + [option for option in options if option not in main]
         listed = controls(options[option] for option in order)
-        families.append({"name": name, "help": both(_help_of(name)), "options": listed, "main": main})
+        families.append({"name": name, "help": in_all_languages(_help_of(name)), "options": listed, "main": main})
     presets = [
-        {"name": name, "family": preset.family, "help": both(preset.help), "options": preset.options}
+        {"name": name, "family": preset.family, "help": in_all_languages(preset.help), "options": preset.options}
         for name, preset in core.PRESETS.items()
     ]
     return {"families": families, "presets": presets}
@@ -44,7 +46,7 @@ def offered() -> dict[str, Any]:
 
 def _help_of(family: str) -> core.Text:
     """A family nobody has described yet is called by its name."""
-    return core.Text(*FAMILY_HELP.get(family, (family, family)))
+    return FAMILY_HELP.get(family, verbatim(family))
 
 
 def plan(config: Config, time: int, target_time: int) -> dict[str, Any]:
@@ -125,7 +127,7 @@ class _Drawing:
             "shape": part.shape,
             "axes": part.axes,
             "formula": part.words.formula if part.words else "",
-            "meaning": both(part.words.meaning) if part.words else None,
+            "meaning": in_all_languages(part.words.meaning) if part.words else None,
             "count": part.count,
             "times": self.groups.get(part.node, 1),
             "weights": [
@@ -143,27 +145,25 @@ def notes(found: Anatomy) -> list[dict[str, str]]:
     parts = list(found.root.walk())
     inside = sum(part.count for part in parts if part.module == "FeedForward")
     if inside:
-        said.append(core.Text(
-            f"The feed-forward layers hold **{inside:,}** of {total:,} parameters ({100 * inside / total:.0f} %)."
-            f" Estimates that add up embeddings and attention only arrive at {total - inside:,}.",
-            f"前馈层占 {total:,} 个参数中的 **{inside:,}** 个（{inside / total:.0%}）。只把嵌入与注意力相加的估算会得到 {total - inside:,}。",
+        said.append(Text(
+            "The feed-forward layers hold **{inside:,}** of {total:,} parameters ({percent:.0f} %). Estimates that add "
+            "up embeddings and attention only arrive at {rest:,}.",
+            inside=inside, total=total, percent=100 * inside / total, rest=total - inside,
         ))  # fmt: skip
     if _is_estimated(found.config):
-        said.append(core.Text(
-            f"An estimate of 92 million goes round for this size. It leaves out the feed-forward layers: in fact"
-            f" there are **{total:,}**.",
-            f"对这一规模，流传着 9200 万的估算。它漏掉了前馈层：实际为 **{total:,}**。",
+        said.append(Text(
+            "An estimate of 92 million goes round for this size. It leaves out the feed-forward "
+"layers: in fact there are **{total:,}**.", total=total,
         ))  # fmt: skip
     for part in parts:
         for weight in part.weights:
             if weight.same_as:
                 size = weight.shape[0] * weight.shape[1]
-                said.append(core.Text(
-                    f"{part.path}.{weight.name} is {weight.same_as}: one table, counted once. Apart they would be"
-                    f" **{size:,}** more.",
-                    f"{part.path}.{weight.name} 就是 {weight.same_as}：同一张表，只计一次。若不共享，会多出 **{size:,}** 个。",
+                said.append(Text(
+                    "{path}.{name} is {same_as}: one table, counted once. Apart they would be **{size:,}** "
+"more.", path=part.path, name=weight.name, same_as=weight.same_as, size=size,
                 ))  # fmt: skip
-    return [both(text) for text in said]
+    return [in_all_languages(text) for text in said]
 
 
 def _is_estimated(config: Config) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.i18n import in_all_languages
 from core import InputError
 from core.runs.pretrained_run import PretrainedRun
 
@@ -22,7 +23,7 @@ BUDGET = 2 * GIGABYTE  # unless somebody says otherwise
 REMEMBERED = 64  # of those that ended: what went wrong
 
 
-class Wait(InputError):
+class NotReadyError(InputError):
     """Not now; the same question will be answered in a while."""
 
     again = True
@@ -86,7 +87,6 @@ class Shelf:
             if any(one.fetches and not one.ended.is_set() for other, one in self.reading.items() if other != key):
                 raise InputError(
                     "Another checkpoint is being downloaded; one at a time.",
-                    "正在下载另一个预训练模型；一次只能下载一个。",
                 )
             self._send_for(key, work, fetches=True)
 
@@ -107,8 +107,9 @@ class Shelf:
         if size > self.budget:
             need, have = (f"{amount / GIGABYTE:.2f}" for amount in (size, self.budget))
             raise InputError(
-                f"It needs {need} GB of memory; {have} GB are set aside for checkpoints (--checkpoint-memory).",
-                f"需要 {need} GB 内存；为预训练模型留出的是 {have} GB（--checkpoint-memory）。",
+                "It needs {need} GB of memory; {have} GB are set aside for checkpoints (--checkpoint-memory).",
+                need=need,
+                have=have,
             )
 
     def _put(self, key: str, reading: Reading, read: Read) -> None:
@@ -125,13 +126,13 @@ class Shelf:
         try:
             work(reading)
         except Stopped:
-            reading.problem = InputError("Loading was stopped.", "加载已停止。")
+            reading.problem = InputError("Loading was stopped.")
         except InputError as error:
             reading.problem = error
         except MemoryError:
-            reading.problem = InputError("There is not enough memory left for it.", "剩余内存不足。")
+            reading.problem = InputError("There is not enough memory left for it.")
         except Exception:
-            reading.problem = InputError("It could not be loaded.", "无法加载。")
+            reading.problem = InputError("It could not be loaded.")
             raise  # the cause belongs in the server's log
         finally:
             reading.ended.set()
@@ -151,9 +152,9 @@ class Shelf:
                     return self.ready[key][0]
                 reading = self.reading[key]
             if not reading.ended.wait(PATIENCE):
-                raise Wait(
-                    f"The checkpoint is still being loaded: {reading.done:.0%} so far.",
-                    f"预训练模型仍在加载：已完成 {reading.done:.0%}。",
+                raise NotReadyError(
+                    "The checkpoint is still being loaded: {done:.0%} so far.",
+                    done=reading.done,
                 )
             if reading.problem is not None:
                 raise reading.problem
@@ -174,5 +175,4 @@ class Shelf:
                 return {"status": "loading", "done": reading.done, "problem": None}
             if reading.problem is None:  # it was here, and has made way for others
                 return {"status": "away", "done": 0.0, "problem": None}
-            said = {language: reading.problem.text(language) for language in ("en", "zh")}
-            return {"status": "failed", "done": reading.done, "problem": said}
+            return {"status": "failed", "done": reading.done, "problem": in_all_languages(reading.problem.text)}

@@ -8,17 +8,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from app.i18n import WORDS
-from app.service.build.controls import both
-from app.service.checkpoints.checkpoint_cache import Shelf, Wait
+from app.i18n import WORDS, in_all_languages
+from app.service.checkpoints.checkpoint_cache import NotReadyError, Shelf
 from app.service.checkpoints.loading import Cost, cost_ahead, cost_at, fetch, read_rate, read_whole
 from app.service.checkpoints.locations import Place, default_root, find, is_name, places
 from app.service.example_texts import example
 from app.service.lru_cache import Keeper
 from app.service.runs.shipped import Opened
 from core import InputError
-from core.config.options import Text
 from core.decoding import writes
+from core.messages import verbatim
 from core.runs.pretrained_run import PretrainedRun
 
 LENGTH = 20  # tokens that are written unless somebody says otherwise
@@ -44,9 +43,7 @@ def place_of(name: str) -> Place:
     """A checkpoint that is here, by its name in addresses."""
     found = places(settings.root).get(name)
     if found is None:
-        raise InputError(
-            f"There is no checkpoint called {name[:80]!r} here.", f"这里没有名为 {name[:80]!r} 的预训练模型。"
-        )
+        raise InputError("There is no checkpoint called {name!r} here.", name=name[:80])
     return found
 
 
@@ -66,7 +63,7 @@ def cost(place: Place) -> Cost:
 
 def _looked_up(place: Place) -> Cost:
     if not looking_up.acquire(timeout=1):
-        raise Wait("Another checkpoint is being looked up on the hub.", "正在模型库中查找另一个预训练模型。")
+        raise NotReadyError("Another checkpoint is being looked up on the hub.")
     try:
         return cost_ahead(place)
     finally:
@@ -92,7 +89,7 @@ def listing() -> list[dict[str, Any]]:
     """Cheap: of their files only the names, sizes and dates are read; of what was fetched, an index of weights too."""
     return [
         {
-            "name": place.name, "title": both(Text(place.title, place.title)), "family": None, "task": "text",
+            "name": place.name, "title": in_all_languages(verbatim(place.title)), "family": None, "task": "text",
             "seed": None, "accuracy": None, "checkpoint": {"source": place.source, "ready": shelf.has(key_of(place))},
         }
         for place in places(settings.root).values()
@@ -115,7 +112,7 @@ def told(place: Place) -> dict[str, Any]:
         "bytes": found.bytes,
         "download": found.download,
         "budget": shelf.budget,
-        "notes": [both(note) for note in found.notes],
+        "notes": [in_all_languages(note) for note in found.notes],
         **about,
         **shelf.state(key_of(place)),
     }
@@ -149,10 +146,10 @@ def story(name: str) -> dict[str, Any]:
     lead = {lang: said[f"checkpoint.lead.{form}"].format(**words) for lang, said in WORDS.items()}
     return {
         "name": name,
-        "title": both(Text(place.title, place.title)),
+        "title": in_all_languages(verbatim(place.title)),
         "family": config.family,
         "task": task.name,
-        "about": both(task.help),
+        "about": in_all_languages(task.help),
         "shape": {key: getattr(config, key) for key in shown},
         "parameters": found.parameters,
         "accuracy": None,

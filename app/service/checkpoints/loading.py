@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -18,15 +19,15 @@ import core
 from app.service.checkpoints.checkpoint_cache import Reading
 from app.service.checkpoints.locations import HUB_CACHE, Place
 from core import InputError
-from core.config.options import Text
 from core.decoding import signs_of
+from core.messages import Text, join_texts, verbatim
 from core.pretrained import Checkpoint
 from core.pretrained.hub import Where, snapshot
 from core.runs.pretrained_run import PretrainedRun, check_vocabulary
 
 PROBED = 16_000_000  # bytes that are read to learn how fast that goes
 SLOWEST = 1e6  # bytes a second
-ROOT = Text("the checkpoint folder", "预训练模型文件夹")
+ROOT = Text("the checkpoint folder")
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,8 @@ def cost_ahead(place: Place) -> Cost:
 def _cost(found: Checkpoint, place: Place) -> Cost:
     if not found.has_tokenizer:
         raise InputError(
-            f"{place.title} has no tokenizer files, so no text can be read with it.",
-            f"{place.title} 没有分词器文件，无法用它读取文本。",
+            "{title} has no tokenizer files, so no text can be read with it.",
+            title=place.title,
         )
     config = found.config
     return Cost(found.family, config.n_layers, config.n_heads, found.n_parameters, found.memory_bytes, found.notes)
@@ -111,13 +112,26 @@ def plain_words(place: Place) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(*(without_paths(error, place, language) for language in ("en", "zh"))) from error
+        raise InputError(without_paths(error.text, place)) from error
 
 
-def without_paths(error: InputError, place: Place, language: str) -> str:
-    said = error.text(language)
-    for path, name in ((place.folder, place.title), (place.root, getattr(ROOT, language))):
-        for spelling in (path.resolve(), path.absolute(), path):
-            if spelling != Path("."):
-                said = said.replace(str(spelling), name)
-    return said
+def without_paths(text: Text, place: Place) -> Text:
+    """The same text with this machine's folders, in its values, replaced by the names people know them by."""
+    names = ((place.folder, verbatim(place.title)), (place.root, ROOT))
+    spellings = [
+        (str(spelling), name)
+        for path, name in names
+        for spelling in (path.resolve(), path.absolute(), path)
+        if spelling != Path(".")
+    ]
+
+    def renamed(value: Any) -> Any:
+        if not isinstance(value, str | Path):
+            return value
+        for spelling, name in spellings:
+            before, found, after = str(value).partition(spelling)
+            if found:
+                return join_texts([verbatim(before), name, verbatim(after)], "").map_values(renamed)
+        return value
+
+    return text.map_values(renamed)

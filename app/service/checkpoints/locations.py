@@ -128,9 +128,8 @@ def find(text: str, root: Path) -> Place:
         return known[f"{PREFIX}{wanted}"]
     if not is_hub_id(wanted) or len(wanted) > LONGEST:
         raise InputError(
-            "Give the name of a folder below the app's checkpoint folder, or the id of a model on the hub such as "
-            "org/name; no path that leads anywhere else.",
-            "请输入应用的预训练模型文件夹下某个文件夹的名称，或模型库中的模型名（如 org/name）；不能使用指向别处的路径。",
+            "Give the name of a folder below the app's checkpoint folder, or the id of a model on "
+            "the hub such as org/name; no path that leads anywhere else.",
         )
     folder = root / wanted
     if folder.exists() or folder.is_symlink():
@@ -141,12 +140,12 @@ def find(text: str, root: Path) -> Place:
 def _checked(folder: Path, root: Path) -> Place:
     if not folder.resolve().is_relative_to(root.resolve()):
         raise InputError(
-            f"{folder.name!r} is a link that leads out of the checkpoint folder; it is not followed.",
-            f"{folder.name!r} 是指向预训练模型文件夹之外的链接，不会打开。",
+            "{name!r} is a link that leads out of the checkpoint folder; it is not followed.",
+            name=folder.name,
         )
     if not (folder / "config.json").is_file():
         raise InputError(
-            f"The folder {folder.name!r} holds no checkpoint: there is no config.json in it.",
-            f"文件夹 {folder.name!r} 中没有预训练模型：缺少 config.json。",
+            "The folder {name!r} holds no checkpoint: there is no config.json in it.",
+            name=folder.name,
         )
     return of_folder(folder, root)

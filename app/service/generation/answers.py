@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from app.i18n import in_all_languages
 from app.service import payload
-from app.service.build.controls import both
 from app.service.generation.generation import at_step
 from app.service.generation.predictions import FOLLOWS
 from app.service.generation.tagging import Told, tags
@@ -35,7 +35,7 @@ def reply(run: Run, problem: Problem, step: int, masks: list[int] | None = None)
     elif form in FORMS:
         header, arrays = FORMS[form](run, model, problem)
     else:
-        raise InputError("This model writes; it has no other answer.", "这个模型写作，没有别的答案。")
+        raise InputError("This model writes; it has no other answer.")
     return payload.pack({"form": form, "tokens": problem.source, **header}, arrays)
 
 
@@ -49,7 +49,7 @@ def classes(run: Run, model: nn.Module, problem: Problem) -> Told:
         read, *rest = (row[:, : valid.shape[1]] * valid for row in (ids, *others))
         shares.append(model(read, some, *rest).logits.softmax(-1))
     header = {
-        "labels": [both(name) for name in run.task.label_names],
+        "labels": [in_all_languages(name) for name in run.task.label_names],
         "lengths": shown.tolist(),
         "right": int(problem.batch.target[0]) if problem.known else None,
     }
@@ -67,7 +67,7 @@ def spans(run: Run, model: nn.Module, problem: Problem) -> Told:
     scores = model(*problem.batch.inputs).logits[0]
     can = scores > float("-inf")
     header = {
-        "labels": [both(name) for name in run.task.label_names],
+        "labels": [in_all_languages(name) for name in run.task.label_names],
         "found": (scores > 0).nonzero().tolist(),
         "right": problem.batch.target[0].nonzero().tolist() if problem.known else None,
     }
@@ -109,7 +109,7 @@ def masked(run: Run, model: nn.Module, problem: Problem, masks: list[int] | None
     if output.next_sentence is not None and bool(segments.any()):
         right = int(problem.batch.next_sentence[0]) if problem.known else None
         follows = {
-            "labels": [both(text) for text in FOLLOWS],
+            "labels": [in_all_languages(text) for text in FOLLOWS],
             "shares": output.next_sentence[0].softmax(-1).tolist(),
             "right": right,
         }

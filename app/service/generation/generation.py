@@ -55,9 +55,7 @@ def prompt_of(run: Run, text: str | None, index: int) -> Prompt:
     """A typed text, or a held-out problem, up to where the writing begins."""
     task = run.task
     if not writes(run.model):
-        raise InputError(
-            "This model does not write: it has no next token to predict.", "这个模型不写作：它不预测下一个词元。"
-        )
+        raise InputError("This model does not write: it has no next token to predict.")
     if isinstance(run, PretrainedRun):
         return beginning(run, text, index)
     form, is_text = task.form(run.model), "pairs" not in task.forms
@@ -102,8 +100,9 @@ def check_space(run: Run | PretrainedRun, tokens: int) -> None:
     most = run.model.config.max_len
     if not takes_two(run.model) and tokens >= most:
         raise InputError(
-            f"The input has {tokens} tokens and the model reads at most {most}: no room is left to write. Shorten it.",
-            f"输入有 {tokens} 个词元，而模型最多读取 {most} 个：没有空间可写。请缩短输入。",
+            "The input has {tokens} tokens and the model reads at most {most}: no room is left to write. Shorten it.",
+            tokens=tokens,
+            most=most,
         )
 
 

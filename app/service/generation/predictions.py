@@ -5,15 +5,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from app.i18n import in_all_languages
 from app.service.inputs import Problem, visible
 from core.analysis import measures
 from core.capture.tape import Tape
-from core.config.options import Text
 from core.layers.task_heads.crf import Crf
 from core.layers.task_heads.heads import IGNORE, CrfHead, Head
+from core.messages import Text, verbatim
 from core.runs.run import Run
 
-FOLLOWS = (Text("the second sentence follows", "第二句承接第一句"), Text("it does not follow", "第二句不承接第一句"))
+FOLLOWS = (Text("the second sentence follows"), Text("it does not follow"))
 
 
 @torch.no_grad()
@@ -23,13 +24,18 @@ def answer(run: Run, problem: Problem, tape: Tape, head: Head) -> dict:
     `places` are those of the tokens it was asked at; what it says of two sentences comes last and has none.
     """
     form, logits = run.task.form(run.model), tape["logits"][0]
-    names = [label.en for label in run.task.label_names], [label.zh for label in run.task.label_names]
+    names = run.task.label_names
     target = problem.batch.target[0]
     if form == "label":
         shares = logits.softmax(-1)
         said = int(shares.argmax())
         right = [bool(said == target)] if problem.known else None
-        return {"said": [[n[said] for n in names]], "shares": [float(shares[said])], "right": right, "places": None}
+        return {
+            "said": [in_all_languages(names[said])],
+            "shares": [float(shares[said])],
+            "right": right,
+            "places": None,
+        }
     if form not in ("pairs", "stream", "masked") and not (form == "tags" and logits.dim() == 2):
         return {"said": [], "shares": [], "right": None, "places": []}
     if isinstance(head, CrfHead):
@@ -38,9 +44,9 @@ def answer(run: Run, problem: Problem, tape: Tape, head: Head) -> dict:
         best, said = logits.max(-1)
         shares = (best - logits.logsumexp(-1)).exp()  # of a vocabulary, all shares together may be 100 MB
     places = _asked(run, problem, form, target).nonzero().squeeze(1)
-    tokens = names if form == "tags" else (visible(run.task.tokens),) * 2
+    tokens = names if form == "tags" else [verbatim(token) for token in visible(run.task.tokens)]
     told = {
-        "said": [[t[i] for t in tokens] for i in said[places].tolist()],
+        "said": [in_all_languages(tokens[i]) for i in said[places].tolist()],
         "shares": shares[places].tolist(),
         "right": _right(problem, form, said, target, places),
         "places": places.tolist(),
@@ -82,7 +88,7 @@ def _right(problem: Problem, form: str, said: Tensor, target: Tensor, places: Te
 def _say_whether_it_follows(told: dict, problem: Problem, logits: Tensor) -> None:
     shares = logits.softmax(-1)
     said = int(shares.argmax())
-    told["said"].append([FOLLOWS[said].en, FOLLOWS[said].zh])
+    told["said"].append(in_all_languages(FOLLOWS[said]))
     told["shares"].append(float(shares[said]))
     if told["right"] is not None:
         told["right"].append(said == int(problem.batch.next_sentence[0]))

@@ -11,17 +11,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from app.service.build.controls import both
+from app.i18n import in_all_languages
 from app.service.generation.predictions import marginals
 from app.service.inputs import Problem
-from core.config.options import Text
 from core.layers.task_heads.crf import Crf
 from core.layers.task_heads.heads import IGNORE, CrfHead
+from core.messages import Text
 from core.runs.run import Run
 from core.tasks import Task
 
 Told = tuple[dict[str, Any], dict[str, np.ndarray]]
-BEGIN, END = Text("start", "开头"), Text("end", "结尾")
+BEGIN, END = Text("start"), Text("end")
 
 
 def tags(run: Run, model: nn.Module, problem: Problem) -> Told:
@@ -29,7 +29,7 @@ def tags(run: Run, model: nn.Module, problem: Problem) -> Told:
     names = run.task.label_names
     alone = emissions[0].argmax(-1).tolist()
     header = {
-        "labels": [both(name) for name in names],
+        "labels": [in_all_languages(name) for name in names],
         "alone": alone,
         "path": alone,
         "right": right_tags(problem),
@@ -41,8 +41,8 @@ def tags(run: Run, model: nn.Module, problem: Problem) -> Told:
         (header["path"],) = model.head.predict(emissions)
         possible = legal(run.task)
         header["crf"] = {
-            "rows": [*header["labels"], both(BEGIN)],
-            "columns": [*header["labels"], both(END)],
+            "rows": [*header["labels"], in_all_languages(BEGIN)],
+            "columns": [*header["labels"], in_all_languages(END)],
             "path": worth(crf, emissions, header["path"]),
             "alone": worth(crf, emissions, alone),
             "broken": [t for t, move in enumerate(moves(alone)) if not possible[move]],

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from app.service.build.controls import both
+from app.i18n import in_all_languages
 from app.service.generation.predictions import FOLLOWS
 from app.service.inputs import visible
 from core import InputError
@@ -25,7 +25,6 @@ def example(run: Run | PretrainedRun, number: int) -> dict[str, Any]:
     if isinstance(run, PretrainedRun):
         raise InputError(
             "A pretrained model comes without its training: there is no example to show.",
-            "预训练模型不带训练过程：没有可显示的例子。",
         )
     at = number % SHOWN
     trainer = Trainer(run.model, run.task, run.recipe.training, run.seed)
@@ -48,14 +47,18 @@ def asked(run: Run, target: Tensor, length: int) -> list[str | None]:
 
 def label(run: Run, batch: Batch, i: int) -> dict[str, Any]:
     name = run.task.label_names[int(batch.target[i])]
-    return {"input": row(run, batch.inputs[0][i], int(batch.lengths[i])), "label": both(name)}
+    return {"input": row(run, batch.inputs[0][i], int(batch.lengths[i])), "label": in_all_languages(name)}
 
 
 def tags(run: Run, batch: Batch, i: int) -> dict[str, Any]:
     length = int(batch.lengths[i])
     names = run.task.label_names
-    target = [None if one == IGNORE else both(names[one]) for one in batch.target[i, :length].tolist()]
-    return {"input": row(run, batch.inputs[0][i], length), "labels": target, "names": [both(name) for name in names]}
+    target = [None if one == IGNORE else in_all_languages(names[one]) for one in batch.target[i, :length].tolist()]
+    return {
+        "input": row(run, batch.inputs[0][i], length),
+        "labels": target,
+        "names": [in_all_languages(name) for name in names],
+    }
 
 
 def stream(run: Run, batch: Batch, i: int) -> dict[str, Any]:
@@ -86,7 +89,7 @@ def masked(run: Run, batch: Batch, i: int) -> dict[str, Any]:
         "fates": fates,
     }
     if batch.next_sentence is not None:
-        told["follows"] = both(FOLLOWS[int(batch.next_sentence[i])])
+        told["follows"] = in_all_languages(FOLLOWS[int(batch.next_sentence[i])])
         told["segments"] = batch.inputs[2][i, :length].tolist()
     return told
 
@@ -106,7 +109,7 @@ def spans(run: Run, batch: Batch, i: int) -> dict[str, Any]:
     return {
         "input": row(run, batch.inputs[0][i], int(batch.lengths[i])),
         "spans": batch.target[i].nonzero().tolist(),
-        "labels": [both(name) for name in run.task.label_names],
+        "labels": [in_all_languages(name) for name in run.task.label_names],
     }
 
 

@@ -37,8 +37,8 @@ def check_folder(folder: Path) -> None:
         raise ConfigError(
             "store",
             str(folder),
-            Text(f"nothing can be stored there ({error.strerror}).", f"无法在此保存（{error.strerror}）。"),
-            Text("Choose another folder with --store.", "请用 --store 选择其他文件夹。"),
+            Text("nothing can be stored there ({reason}).", reason=error.strerror),
+            Text("Choose another folder with --store."),
         ) from error
 
 
@@ -105,7 +105,6 @@ class Office:
         if job is None:
             raise InputError(
                 "This run is not here any more. Start it again from its recipe.",
-                "此运行已不在这里。请从配方重新开始。",
             )
         return job
 

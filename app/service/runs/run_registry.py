@@ -12,20 +12,20 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
 
-from app.i18n import WORDS
-from app.service.build.controls import both
+from app.i18n import in_all_languages
 from app.service.checkpoints import checkpoint_runs
 from app.service.generation.generation import usual_length
 from app.service.lru_cache import Keeper
 from app.service.runs import shipped
 from app.service.runs.job_service import is_key, office
 from app.service.runs.shipped import Opened
+from app.service.runs.shipped_introductions import INTRODUCTIONS
 from app.service.training.run_titles import run_lead, run_title
 from core import InputError
 from core.analysis.training_events import Moment, find_moments
-from core.config.options import Text
 from core.decoding import writes
 from core.jobs.outcome import outcome_of
+from core.messages import Text
 from core.runs.store import StoreError
 from core.training.snapshots import Snapshot
 
@@ -75,8 +75,7 @@ def offers() -> dict[str, Offer]:
 
 def _shipped_offer(name: str) -> Offer:
     one = shipped.by_name(name)
-    title, lead = (Text(*(WORDS[lang][f"run.{name}.{part}"] for lang in ("en", "zh"))) for part in ("title", "lead"))
-    return Offer(name, title, lead, one.first_input, one.focus)
+    return Offer(name, *INTRODUCTIONS[name], one.first_input, one.focus)
 
 
 def _opened_once(make: Callable[..., Opened], *which: Hashable) -> Opened:
@@ -95,7 +94,7 @@ def open_run(name: str) -> Opened:
         return _opened_once(_trained, name, state_of(name))
     found = offers().get(name)
     if found is None:
-        raise InputError(f"There is no run called {name[:40]!r}.", f"没有名为 {name[:40]!r} 的运行。")
+        raise InputError("There is no run called {name!r}.", name=name[:40])
     return found.opened or _opened_once(shipped.load, name)
 
 
@@ -104,7 +103,7 @@ def _trained(key: str, index: int) -> Opened:
     try:
         run = office.store.load(key)
     except StoreError as error:
-        raise InputError(error.text("en"), error.text("zh")) from error
+        raise InputError(error.text) from error
     run.model.eval()
     if run.snapshots[-1].step < index:  # in the middle of its training, or where it was stopped
         run.snapshots.kept.append(Snapshot.of(run.trainer.index, run.model))
@@ -117,7 +116,7 @@ def _trained(key: str, index: int) -> Opened:
         "accuracy_by_length": {},
     }
     known = ended.get("moments") if accuracy is not None else None
-    moments = find_moments(run) if known is None else [Moment(m["step"], Text(**m["text"]), m["head"]) for m in known]
+    moments = find_moments(run) if known is None else [Moment(**m) for m in known]
     return Opened(key, run, moments, facts)
 
 
@@ -133,7 +132,6 @@ def state_of(name: str) -> Hashable:
         office.job(name)  # refuses what nobody knows
         raise InputError(
             "Nothing of this run is stored yet; it is, a moment after its training has begun.",
-            "此运行尚未保存；训练开始片刻之后即可查看。",
         )
     return facts["index"]
 
@@ -164,7 +162,7 @@ def listing() -> list[dict[str, Any]]:
                 "task": facts["recipe"]["task"]["name"],
                 "seed": facts["seed"],
                 "accuracy": facts["accuracy"],
-                "title": both(one.title),
+                "title": in_all_languages(one.title),
             }
         )
     return listed + checkpoint_runs.listing()
@@ -181,10 +179,10 @@ def story(name: str) -> dict[str, Any]:
     shown = ("n_layers", "n_heads", "d_hidden", "position")
     return {
         "name": name,
-        "title": both(one.title),
+        "title": in_all_languages(one.title),
         "family": run.recipe.family,
         "task": run.task.name,
-        "about": both(run.task.help),
+        "about": in_all_languages(run.task.help),
         "shape": {key: getattr(config, key) for key in shown if hasattr(config, key)},
         "parameters": opened.parameters,
         "accuracy": opened.facts["accuracy"],
@@ -195,7 +193,7 @@ def story(name: str) -> dict[str, Any]:
         "writes": writes(run.model),
         "form": run.task.form(run.model),  # how it answers: "stream", "tags", "spans" …
         "usual_length": usual_length(run) if writes(run.model) else None,
-        "lead": both(one.lead),
+        "lead": in_all_languages(one.lead),
         "first_input": one.first_input,
         "focus": one.focus,
         "alphabet": [token for token in run.task.tokens if token in run.task.ids],
@@ -204,7 +202,7 @@ def story(name: str) -> dict[str, Any]:
         "loss": [step.loss for step in run.steps],
         "accuracies": [step.accuracy for step in run.steps],
         "snapshots": [snapshot.step for snapshot in run.snapshots],
-        "moments": [{"step": m.step, "text": both(m.text), "head": m.head} for m in opened.moments],
+        "moments": [{"step": m.step, "text": in_all_languages(m.text), "head": m.head} for m in opened.moments],
     }
 
 

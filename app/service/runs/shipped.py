@@ -21,7 +21,7 @@ import core
 from app.service.runs.shipped_weights import pack, unpack
 from core.analysis.measures import count_parameters
 from core.analysis.training_events import Moment, find_moments
-from core.config.options import Text
+from core.messages import Text, text_hook
 from core.runs.pretrained_run import PretrainedRun
 from core.runs.recipes import recipe_from_dict
 from core.runs.run import Run
@@ -95,7 +95,7 @@ def names() -> list[str]:
 def facts_of(name: str) -> dict[str, Any]:
     """Everything but the weights."""
     with safe_open(FOLDER / f"{name}.safetensors", "pt") as file:
-        return json.loads(file.metadata()["run"])
+        return json.loads(file.metadata()["run"], object_hook=text_hook)
 
 
 def load(name: str) -> Opened:
@@ -107,7 +107,7 @@ def load(name: str) -> Opened:
     run.snapshots.kept = unpack(tensors, facts["snapshots"], run.snapshots[0])
     load_parameters(run.model, run.snapshots[-1].weights)
     run.model.eval()
-    moments = [Moment(m["step"], Text(**m["text"]), m["head"]) for m in facts["moments"]]
+    moments = [Moment(**m) for m in facts["moments"]]
     return Opened(name, run, moments, facts)
 
 
@@ -131,7 +131,7 @@ def make(one: Shipped) -> None:
     }
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{one.name}.safetensors"
-    save_file(pack(run.snapshots.kept), path, metadata={"run": json.dumps(facts)})
+    save_file(pack(run.snapshots.kept), path, metadata={"run": json.dumps(facts, default=Text.to_dict)})
     print(f"{one.name}: {accuracy:.2%} on held-out, {len(keep)} snapshots, {path.stat().st_size / 1e6:.2f} MB")
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
+from app.i18n import in_all_languages
 from app.service.runs.job_service import office
 from app.service.training.job_view import job_facts, rows_of, thinned
 from core.jobs import Job
@@ -95,4 +96,8 @@ async def events(keys: list[str]) -> AsyncIterator[str]:
 
 
 def _spoken(ears: list[Ear]) -> str:
-    return "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for ear in ears for name, data in ear.news())
+    return "".join(
+        f"event: {name}\ndata: {json.dumps(data, default=in_all_languages)}\n\n"
+        for ear in ears
+        for name, data in ear.news()
+    )

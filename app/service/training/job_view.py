@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.service.build.controls import both
+from app.i18n import in_all_languages, translated
 from app.service.runs.job_service import office
 from app.service.training import requests
 from app.service.training.run_titles import run_marks, run_title
@@ -26,12 +26,12 @@ def job_facts(job: Job) -> dict[str, Any]:
         "key": job.key,
         "family": recipe.family,
         "task": recipe.task.name,
-        "task_title": both(task_title(recipe.task.name)),
+        "task_title": in_all_languages(task_title(recipe.task.name)),
         "seed": job.seed,
-        "title": both(run_title(recipe, job.seed)),
-        "marks": [both(mark) for mark in run_marks(recipe)],
+        "title": in_all_languages(run_title(recipe, job.seed)),
+        "marks": [in_all_languages(mark) for mark in run_marks(recipe)],
         "status": job.status,
-        "problem": both(job.problem) if job.problem else None,
+        "problem": in_all_languages(job.problem) if job.problem else None,
         "index": job.progress,
         "steps": options.steps,
         "place": queue.index(job.key) + 1 if job.key in queue else None,
@@ -46,8 +46,8 @@ def job_facts(job: Job) -> dict[str, Any]:
         "parent": recipe.origin.parent if isinstance(recipe, Forked) else None,
         "stored": stored,
         "forkable": forkable,
-        "moments": job.seen.moments,
-        "noticed": job.seen.noticed,
+        "moments": translated(job.seen.moments),
+        "noticed": translated(job.seen.noticed),
     }
 
 

@@ -21,12 +21,12 @@ def check_samples(chosen: Recipe) -> None:
             "samples",
             samples,
             Text(
-                f"so many problems of up to {length:,} tokens are too many to keep in memory here.",
-                f"这么多道题（每道最多 {length:,} 个词元）无法都留在内存中。",
+                "so many problems of up to {length:,} tokens are too many to keep in memory here.",
+                length=length,
             ),
             Text(
-                f"Use at most {fitting}, or leave it automatic for fresh problems all the time.",
-                f"请不超过 {fitting}，或设为自动，总用新题。",
+                "Use at most {fitting}, or leave it automatic for fresh problems all the time.",
+                fitting=fitting,
             ),
         )
 
@@ -40,10 +40,9 @@ def check_seconds(chosen: Recipe, parameters: int) -> None:
             "batch_size",
             batch_size,
             Text(
-                f"one step over {size:,} problems would take about {seconds:.0f} seconds here.",
-                f"一步处理 {size:,} 道题，在这里约需 {seconds:.0f} 秒。",
+                "one step over {size:,} problems would take about {seconds:.0f} seconds here.", size=size, seconds=seconds,
             ),
-            Text(f"Use about {fitting}, shorter problems or a smaller model.", f"请用约 {fitting}，或更短的题目、更小的模型。"),
+            Text("Use about {fitting}, shorter problems or a smaller model.", fitting=fitting),
         )  # fmt: skip
 
 
@@ -51,20 +50,20 @@ def check_memory(chosen: Recipe) -> None:
     one, batch_size = predicted_bytes(chosen), chosen.training.batch_size
     if one * batch_size > MOST_STEP_BYTES:
         fitting = int(MOST_STEP_BYTES / one)
-        use_en, use_zh = (f"Use at most {fitting}", f"请不超过 {fitting}") if fitting else ("Use", "请用")
-        shorter_en, shorter_zh = (", or shorter", "，或用更短") if fitting else (" shorter", "更短")
         raise ConfigError(
             "batch_size",
             batch_size,
             Text(
-                f"one step would need about {one * batch_size / 1e9:.1f} GB of memory; {MOST_STEP_BYTES / 1e9:.0f} GB "
-                "are set aside for it here.",
-                f"一步约需 {one * batch_size / 1e9:.1f} GB 内存；这里为此留出 {MOST_STEP_BYTES / 1e9:.0f} GB。",
+                "one step would need about {gigabytes:.1f} GB of memory; {most:.0f} GB are set aside for it here.",
+                gigabytes=one * batch_size / 1000000000.0,
+                most=MOST_STEP_BYTES / 1000000000.0,
             ),
             Text(
-                f"{use_en}{shorter_en} problems, fewer tokens to choose from or a smaller model.",
-                f"{use_zh}{shorter_zh}的题目、更少的词元种类或更小的模型。",
-            ),
+                "Use at most {fitting}, or shorter problems, fewer tokens to choose from or a smaller model.",
+                fitting=fitting,
+            )
+            if fitting
+            else Text("Use shorter problems, fewer tokens to choose from or a smaller model."),
         )
 
 

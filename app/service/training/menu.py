@@ -9,11 +9,13 @@ from typing import Any
 
 import torch
 
-from app.service.build.controls import both, control
+from app.i18n import in_all_languages
+from app.service.build.controls import control
 from app.service.training.requests import FROM_TASK
 from app.service.training.titles import family_title, task_title, variant_title
-from core import Option, Text
+from core import Option
 from core.config.families import CONFIGS
+from core.messages import verbatim
 from core.runs.recipes import RECIPES, SOLVED
 from core.tasks import TASKS
 from core.tasks.custom.tasks import Own
@@ -45,7 +47,7 @@ def menu() -> dict[str, Any]:
         "families": [
             {
                 "name": name,
-                "title": both(Text(family_title(name), family_title(name))),
+                "title": in_all_languages(verbatim(family_title(name))),
                 "options": options_of(config.options(), FROM_TASK),
                 "tasks": [task["name"] for task in tasks if name in task["families"]],
             }
@@ -65,8 +67,8 @@ def _task(name: str) -> dict[str, Any]:
     task = TASKS[name].make()
     return {
         "name": name,
-        "title": both(task_title(name)),
-        "help": both(task.help),
+        "title": in_all_languages(task_title(name)),
+        "help": in_all_languages(task.help),
         "families": task.families,
         "knobs": options_of(task.options()),
         "chance": task.chance,
@@ -78,9 +80,9 @@ def _recipe(family: str, task: str, variant: str, parts: dict[str, Any]) -> dict
         "family": family,
         "task": task,
         "variant": variant,
-        "title": both(variant_title(variant)),
+        "title": in_all_languages(variant_title(variant)),
         "goal": parts.get("goal", SOLVED),
-        "why": both(parts["why"]) if "why" in parts else None,
+        "why": in_all_languages(parts["why"]) if "why" in parts else None,
         **{part: parts.get(part, {}) for part in ("model", "knobs", "training")},
     }
 
@@ -93,8 +95,8 @@ def file_facts(task: Own) -> dict[str, Any]:
     first = [_row(task, index) for index in range(min(5, rows))]
     return {
         "kind": task.name,
-        "title": both(task_title(task.name)),
-        "help": both(task.help),
+        "title": in_all_languages(task_title(task.name)),
+        "help": in_all_languages(task.help),
         "digest": task.content.digest,
         "ending": task.content.ending,
         "rows": rows,
@@ -113,4 +115,4 @@ def file_facts(task: Own) -> dict[str, Any]:
 def _row(task: Own, index: int) -> dict[str, str]:
     one = task.examples(torch.tensor([index]))
     source = one.source[0, : one.source_lengths[0]].tolist()
-    return {"problem": task.say(source), "answer": task.say_answer(source, one, "en")}
+    return {"problem": task.say(source), "answer": str(task.say_answer(source, one))}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from app.i18n import in_all_languages
 from app.service.training.limits import check_memory, check_samples, check_seconds
 from core import ConfigError, Text
 from core.analysis import costs
@@ -74,8 +75,8 @@ def _own_recipe(wish: Wish) -> Recipe:
         raise ConfigError(
             "file",
             wish.task,
-            Text("this task is made from a file.", "此任务由文件生成。"),
-            Text("Give a .txt, .csv, .tsv or .jsonl file.", "请提供 .txt、.csv、.tsv 或 .jsonl 文件。"),
+            Text("this task is made from a file."),
+            Text("Give a .txt, .csv, .tsv or .jsonl file."),
         )
     task = own_task(wish.file, dict(wish.knobs))
     _check_met(task, wish.family)
@@ -90,8 +91,8 @@ def check_left_to_task(model: Mapping[str, Any]) -> None:
             raise ConfigError(
                 name,
                 model[name],
-                Text("the task decides it.", "它由任务决定。"),
-                Text("Leave it out.", "请不要给出它。"),
+                Text("the task decides it."),
+                Text("Leave it out."),
             )
 
 
@@ -100,8 +101,8 @@ def _check_met(task: Task, family: str) -> None:
         raise ConfigError(
             "family",
             family,
-            Text(f"it cannot do the task {task.name}.", f"它无法完成任务 {task.name}。"),
-            Text(f"Choose one of: {', '.join(task.families)}.", f"请选择其一：{'、'.join(task.families)}。"),
+            Text("it cannot do the task {name}.", name=task.name),
+            Text("Choose one of: {families}.", families=task.families),
         )
 
 
@@ -110,8 +111,8 @@ def _not_one_of(option: str, value: str, known: Mapping[str, Any]) -> ConfigErro
     return ConfigError(
         option,
         value[:80],
-        Text("there is no such choice.", "没有这个选项。"),
-        Text(f"Choose one of: {listed}.", f"请选择其一：{listed}。"),
+        Text("there is no such choice."),
+        Text("Choose one of: {listed}.", listed=listed),
     )
 
 
@@ -129,8 +130,8 @@ def own_task(file: Mapping[str, str], knobs: dict[str, Any]) -> Own:
             raise ConfigError(
                 "file",
                 name[-80:],
-                Text("the file is not here any more.", "文件已不在这里。"),
-                Text("Choose it again.", "请重新选择。"),
+                Text("the file is not here any more."),
+                Text("Choose it again."),
             )
         text, name = content.text, f"{name.rpartition('.')[0]}.{content.ending}"
     if len(text.encode()) > MOST_FILE_BYTES:
@@ -139,10 +140,11 @@ def own_task(file: Mapping[str, str], knobs: dict[str, Any]) -> Own:
             "file",
             name[-80:],
             Text(
-                f"it has {size:.1f} MB; at most {most} MB can be used here.",
-                f"大小为 {size:.1f} MB；最多 {most} MB。",
+                "it has {size:.1f} MB; at most {most} MB can be used here.",
+                size=size,
+                most=most,
             ),
-            Text("Use a part of it.", "请使用其中一部分。"),
+            Text("Use a part of it."),
         )
     task = _read(name, text, json.dumps(knobs, sort_keys=True))
     _files.pop(task.content.digest, None)
@@ -170,11 +172,13 @@ def check_size(chosen: Recipe) -> None:
             width,
             getattr(chosen.model, width),
             Text(
-                f"with {chosen.model.n_layers} layers the model would have {parameters:,} parameters; at most "
-                f"{MOST_PARAMETERS:,} are trained here.",
-                f"共 {chosen.model.n_layers} 层时模型将有 {parameters:,} 个参数；这里最多训练 {MOST_PARAMETERS:,} 个。",
+                "with {n_layers} layers the model would have {parameters:,} parameters; at most "
+                "{most_parameters:,} are trained here.",
+                n_layers=chosen.model.n_layers,
+                parameters=parameters,
+                most_parameters=MOST_PARAMETERS,
             ),
-            Text("Use a smaller width or fewer layers.", "请减小宽度或层数。"),
+            Text("Use a smaller width or fewer layers."),
         )
     check_samples(chosen)
     check_seconds(chosen, parameters)
@@ -218,13 +222,13 @@ def example_of(chosen: Recipe) -> dict[str, Any]:
     source = one.source[0, : one.source_lengths[0]].tolist()
     sequence = one.target_lengths is not None
     target = one.target[0, : one.target_lengths[0]].tolist() if sequence else []
-    said = {language: task.say_answer(source, one, language) for language in ("en", "zh")}
+    said = in_all_languages(task.say_answer(source, one))
     given = source
     if task.forms == ("stream",) and source:
         given, asked = _as_read(task, one, source)
-        answer = dict.fromkeys(("en", "zh"), task.show(asked))
+        answer = dict.fromkeys(said, task.show(asked))
     elif sequence:
-        answer = dict.fromkeys(("en", "zh"), task.show(target))
+        answer = dict.fromkeys(said, task.show(target))
     elif "tags" in task.forms and "label" not in task.forms:
         answer = {language: words.split(" ") for language, words in said.items()}
     else:
@@ -247,9 +251,7 @@ def _as_read(task: Task, one: Examples, source: list[int]) -> tuple[list[int], l
 
 def check_seed(seed: int) -> int:
     if not 0 <= seed < 2**31:
-        raise ConfigError(
-            "seed", seed, Text("it is out of range.", "超出范围。"), Text("Use 0 or more.", "请用 0 或更大的整数。")
-        )
+        raise ConfigError("seed", seed, Text("it is out of range."), Text("Use 0 or more."))
     return seed
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 from app.service.build.option_titles import NAMES
@@ -21,20 +21,25 @@ Options = dict[str, Any]
 def run_title(made_of: Recipe, seed: int) -> Text:
     task, marks = task_title(made_of.task.name), run_marks(made_of)
     family = family_title(made_of.family)
-    return Text(
-        ", ".join([f"{family} on {task.en}", *(mark.en for mark in marks), f"seed {seed}"]),
-        "，".join([f"{family} · {task.zh}", *(mark.zh for mark in marks), f"种子 {seed}"]),
+    last = (
+        Text("{marks}, seed {seed}", marks=reduce(_with_mark, marks), seed=seed)
+        if marks
+        else Text("seed {seed}", seed=seed)
     )
+    return Text("{family} on {task}, {marks}", family=family, task=task, marks=last)
+
+
+def _with_mark(marks: Text, mark: Text) -> Text:
+    return Text("{marks}, {mark}", marks=marks, mark=mark)
 
 
 def run_lead(made_of: Recipe, seed: int, accuracy: float, made: int) -> Text:
     """In one sentence, what came of it."""
     title, steps = run_title(made_of, seed), made_of.training.steps
-    of_en, of_zh = ("", "") if made >= steps else (f" of {steps:,}", f"（共 {steps:,} 步）")
-    return Text(
-        f"{title.en}: {100 * accuracy:.1f} % on held-out problems at step {made:,}{of_en}.",
-        f"{title.zh}：第 {made:,} 步{of_zh}时，留出题的准确率为 {accuracy:.1%}。",
-    )
+    facts = {"title": title, "percent": 100 * accuracy, "step": made}
+    if made >= steps:
+        return Text("{title}: {percent:.1f} % on held-out problems at step {step:,}.", **facts)
+    return Text("{title}: {percent:.1f} % on held-out problems at step {step:,} of {steps:,}.", steps=steps, **facts)
 
 
 def run_marks(made_of: Recipe) -> list[Text]:
@@ -45,10 +50,10 @@ def run_marks(made_of: Recipe) -> list[Text]:
     marks += [_told(name, value) for name, value in list(changed.items())[:MOST_NAMED]]
     if len(changed) > MOST_NAMED:
         more = len(changed) - MOST_NAMED
-        marks.append(Text(f"{more} more", f"另 {more} 项"))
+        marks.append(Text("{more} more", more=more))
     if isinstance(made_of, Forked):
         step = made_of.origin.step
-        marks.append(Text(f"fork at step {step:,}", f"第 {step:,} 步的分支"))
+        marks.append(Text("fork at step {step:,}", step=step))
     return marks
 
 
@@ -86,10 +91,10 @@ def _flat(model: Options, training: Options, knobs: Options) -> Options:
 
 
 def _told(name: str, value: Any) -> Text:
-    en, zh = NAMES[name]
+    option = NAMES[name]
     if isinstance(value, bool):
-        return Text(f"{en} {'on' if value else 'off'}", f"{zh}：{'开' if value else '关'}")
+        return Text("{option} on", option=option) if value else Text("{option} off", option=option)
     if value is None:
-        return Text(f"{en} automatic", f"{zh}：自动")
+        return Text("{option} automatic", option=option)
     said = f"{value:,}" if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)
-    return Text(f"{en} {said}", f"{zh} {said}")
+    return Text("{option} {value}", option=option, value=said)

@@ -9,7 +9,7 @@ from typing import Any
 
 from core.analysis.diagnosis.evidence import Evidence, differences
 from core.config.families import TransformerConfig
-from core.config.options import Text
+from core.messages import Text
 
 AT_CHANCE = 0.1  # of the way from chance to 1
 EVEN = 0.97  # of the greatest entropy a head could have
@@ -38,10 +38,9 @@ def diverged(seen: Evidence) -> Notice:
     return Notice(
         "diverged",
         Text(
-            f"The loss exploded after {len(seen.steps)} steps: the updates are too large.",
-            f"{len(seen.steps)} 步之后损失爆炸：更新过大。",
+            "The loss exploded after {steps} steps: the updates are too large.", steps=len(seen.steps),
         ),
-        Text(f"Use lr = {lr:g} instead of {seen.recipe.training.lr:g}.", f"请将 lr 从 {seen.recipe.training.lr:g} 改为 {lr:g}。"),
+        Text("Use lr = {lr:g} instead of {old:g}.", lr=lr, old=seen.recipe.training.lr),
         {"training": {"lr": lr, **clip}},
     )  # fmt: skip
 
@@ -56,10 +55,10 @@ def exploding(seen: Evidence) -> Notice | None:
     return Notice(
         "exploding",
         Text(
-            f"At step {step} the gradient was {longest:.3g}, {longest / usual:.0f} times as long as usual, and it is not clipped.",
-            f"第 {step} 步的梯度范数为 {longest:.3g}，是通常的 {longest / usual:.0f} 倍，而且没有裁剪。",
+            "At step {step} the gradient was {longest:.3g}, {ratio:.0f} times as long as usual, and "
+"it is not clipped.", step=step, longest=longest, ratio=longest / usual,
         ),
-        Text("Clip it: clip = 1.", "请裁剪梯度：clip = 1。"),
+        Text("Clip it: clip = 1."),
         {"training": {"clip": 1.0}},
     )  # fmt: skip
 
@@ -73,11 +72,12 @@ def sees_the_future(seen: Evidence) -> Notice | None:
     return Notice(
         "no_mask",
         Text(
-            f"In training {seen.accuracy:.0%} are right, but when it writes by itself {seen.held_out:.0%}: without the "
-            "causal mask it reads each answer off the next token.",
-            f"训练中 {seen.accuracy:.0%} 正确，独自书写时只有 {seen.held_out:.0%}：没有因果掩码，它直接从下一个词元读出答案。",
+            "In training {accuracy:.0%} are right, but when it writes by itself {held_out:.0%}: "
+            "without the causal mask it reads each answer off the next token.",
+            accuracy=seen.accuracy,
+            held_out=seen.held_out,
         ),
-        Text("Hide the future: causal = on.", "请遮住未来：打开 causal。"),
+        Text("Hide the future: causal = on."),
         *_with_usual(seen, {"model": {"causal": True}}),
     )
 
@@ -90,10 +90,10 @@ def shut_gates(seen: Evidence) -> Notice | None:
     return Notice(
         "shut_gates",
         Text(
-            f"The forget gates are shut: {mean:.0%} open on average. The cell is emptied at every step.",
-            f"遗忘门关闭：平均只打开 {mean:.0%}。记忆单元每一步都被清空。",
+            "The forget gates are shut: {mean:.0%} open on average. The cell is emptied at every step.",
+            mean=mean,
         ),
-        Text("Start with them half open: forget_bias = 0.", "请从半开状态开始：forget_bias = 0。"),
+        Text("Start with them half open: forget_bias = 0."),
         {"model": {"forget_bias": 0.0}},
     )
 
@@ -107,10 +107,11 @@ def saturated_gates(seen: Evidence) -> Notice | None:
     return Notice(
         "saturated_gates",
         Text(
-            f"{share:.0%} of the values of {name} are almost 0 or 1: hardly any gradient passes.",
-            f"{name} 有 {share:.0%} 的值几乎为 0 或 1：梯度几乎无法通过。",
+            "{share:.0%} of the values of {name} are almost 0 or 1: hardly any gradient passes.",
+            share=share,
+            name=name,
         ),
-        Text(f"Take smaller steps: lr = {lr:g}.", f"请减小步长：lr = {lr:g}。"),
+        Text("Take smaller steps: lr = {lr:g}.", lr=lr),
         {"training": {"lr": lr}},
     )
 
@@ -125,9 +126,8 @@ def no_positions(seen: Evidence) -> Notice | None:
         "no_positions",
         Text(
             "Without positions it sees which tokens there are, but not where.",
-            "没有位置信息：它知道有哪些词元，却不知道在哪里。",
         ),
-        Text(f"Use position = {position}.", f"请用 position = {position}。"),
+        Text("Use position = {position}.", position=position),
         {"model": {"position": position}},
     )
 
@@ -139,10 +139,10 @@ def bottleneck(seen: Evidence) -> Notice | None:
     return Notice(
         "bottleneck",
         Text(
-            f"One vector must hold the whole source, up to {longest} tokens.",
-            f"一个向量要装下整个源序列，多达 {longest} 个词元。",
+            "One vector must hold the whole source, up to {longest} tokens.",
+            longest=longest,
         ),
-        Text("Let the decoder look back: attention = bahdanau.", "让解码器回看源序列：attention = bahdanau。"),
+        Text("Let the decoder look back: attention = bahdanau."),
         {"model": {"attention": "bahdanau"}},
     )
 
@@ -156,11 +156,12 @@ def too_shallow(seen: Evidence) -> Notice | None:
     return Notice(
         "too_shallow",
         Text(
-            f"It has n_layers = {model.n_layers}, but this task is known to take {layers}: a later layer works with what "
-            "an earlier one has marked.",
-            f"它有 {model.n_layers} 层，而已知此任务需要 {layers} 层：后一层要用到前一层标记的内容。",
+            "It has n_layers = {n_layers}, but this task is known to take {layers}: a later layer "
+            "works with what an earlier one has marked.",
+            n_layers=model.n_layers,
+            layers=layers,
         ),
-        Text(f"Use n_layers = {layers}.", f"请用 n_layers = {layers}。"),
+        Text("Use n_layers = {layers}.", layers=layers),
         {"model": {"n_layers": layers}},
     )
 
@@ -173,18 +174,16 @@ def by_heart(seen: Evidence) -> Notice | None:
     return Notice(
         "by_heart",
         Text(
-            f"It learns its {samples:,} problems by heart: {seen.accuracy:.0%} of those right, but {seen.held_out:.0%} of "
-            f"others (chance: {seen.chance:.0%}).",
-            f"它在死记 {samples:,} 道题：这些题对 {seen.accuracy:.0%}，其他题只对 {seen.held_out:.0%}（随机水平：{seen.chance:.0%}）。",
+            "It learns its {samples:,} problems by heart: {accuracy:.0%} of those right, but "
+            "{held_out:.0%} of others (chance: {chance:.0%}).",
+            samples=samples,
+            accuracy=seen.accuracy,
+            held_out=seen.held_out,
+            chance=seen.chance,
         ),
-        Text(
-            "Give it fresh problems instead of the same ones, as the recommended recipe does."
-            if seen.usual
-            else "Give it more problems, or fresh ones where the task makes them.",
-            "请像推荐配方那样总用新题，而不是反复用同样的题。"
-            if seen.usual
-            else "请给更多的题；能生成新题的任务请用新题。",
-        ),
+        Text("Give it fresh problems instead of the same ones, as the recommended recipe does.")
+        if seen.usual
+        else Text("Give it more problems, or fresh ones where the task makes them."),
         *_with_usual(seen, changes),
     )
 
@@ -198,13 +197,16 @@ def lr_far_off(seen: Evidence) -> Notice | None:
     return Notice(
         "lr_too_high" if high else "lr_too_low",
         Text(
-            f"The learning rate is {times:.0f} times {'higher' if high else 'lower'} than what is known to work here"
-            + (": every update throws away what the one before has found." if high else ": it hardly moves."),
-            f"学习率是已知可行值的 {times:.0f} 倍：每次更新都丢掉上一次的成果。"
-            if high
-            else f"学习率只有已知可行值的 1/{times:.0f}：几乎不动。",
+            "The learning rate is {times:.0f} times higher than what is known to work here: every update throws away "
+            "what the one before has found.",
+            times=times,
+        )
+        if high
+        else Text(
+            "The learning rate is {times:.0f} times lower than what is known to work here: it hardly moves.",
+            times=times,
         ),
-        Text(f"Use lr = {usual.training.lr:g}.", f"请用 lr = {usual.training.lr:g}。"),
+        Text("Use lr = {lr:g}.", lr=usual.training.lr),
         {"training": {"lr": usual.training.lr}},
     )
 
@@ -214,14 +216,16 @@ def at_chance(seen: Evidence) -> Notice | None:
     if reached > seen.chance + AT_CHANCE * (1 - seen.chance):
         return None
     what = Text(
-        f"After {len(seen.steps)} steps {reached:.0%} are right, no more than by chance ({seen.chance:.0%}).",
-        f"{len(seen.steps)} 步之后正确率为 {reached:.0%}，不高于随机水平（{seen.chance:.0%}）。",
+        "After {steps} steps {reached:.0%} are right, no more than by chance ({chance:.0%}).",
+        steps=len(seen.steps),
+        reached=reached,
+        chance=seen.chance,
     )
     if seen.usual and (whole := differences(seen.recipe, seen.usual)):
-        remedy = Text("Begin with the recommended recipe.", "请从推荐配方开始。")
+        remedy = Text("Begin with the recommended recipe.")
         return Notice("at_chance", what, remedy, whole, "default")
     lr = _better_lr(seen, lower=seen.recipe.training.lr >= 1e-2)
-    return Notice("at_chance", what, Text(f"Try lr = {lr:g}.", f"请试 lr = {lr:g}。"), {"training": {"lr": lr}})
+    return Notice("at_chance", what, Text("Try lr = {lr:g}.", lr=lr), {"training": {"lr": lr}})
 
 
 def dead_heads(seen: Evidence) -> Notice | None:
@@ -233,10 +237,12 @@ def dead_heads(seen: Evidence) -> Notice | None:
     return Notice(
         "dead_head",
         Text(
-            f"{len(dead)} of {len(seen.heads)} heads look at all tokens alike, so they tell nothing apart: {listed}.",
-            f"{len(seen.heads)} 个头中有 {len(dead)} 个对所有词元一视同仁，什么也没有区分：{listed}。",
+            "{dead} of {heads} heads look at all tokens alike, so they tell nothing apart: {listed}.",
+            dead=len(dead),
+            heads=len(seen.heads),
+            listed=listed,
         ),
-        Text(f"Use fewer, wider heads: n_heads = {fewer}.", f"请用更少、更宽的头：n_heads = {fewer}。"),
+        Text("Use fewer, wider heads: n_heads = {fewer}.", fewer=fewer),
         {"model": {"n_heads": fewer}},
     )
 
@@ -254,10 +260,12 @@ def unfinished(seen: Evidence) -> Notice | None:
     return Notice(
         "unfinished",
         Text(
-            f"It was still learning when it ended: the loss fell from {before:.3g} to {after:.3g} in the last quarter.",
-            f"结束时仍在学习：最后四分之一中损失从 {before:.3g} 降到 {after:.3g}。",
+            "It was still learning when it ended: the loss fell from {before:.3g} to {after:.3g} in "
+            "the last quarter.",
+            before=before,
+            after=after,
         ),
-        Text(f"Train longer: steps = {steps}.", f"请训练更久：steps = {steps}。"),
+        Text("Train longer: steps = {steps}.", steps=steps),
         {"training": {"steps": steps}},
     )
 

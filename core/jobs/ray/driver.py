@@ -162,7 +162,7 @@ def connect(address: str) -> dict[str, Any]:
         why, remedy = refused_by_ray(error), SAME_VERSIONS
     finally:
         patience.cancel()
-    return {"problem": [(text.en, text.zh) for text in (why, remedy)]}
+    return {"problem": [why.to_dict(), remedy.to_dict()]}
 
 
 def main(orders: socket.socket, folder: str, most_bytes: int, checkpoint_seconds: float, address: str) -> None:

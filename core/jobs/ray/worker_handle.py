@@ -14,9 +14,10 @@ import subprocess
 import time
 from typing import ClassVar
 
-from core.config.options import ConfigError, Text
+from core.errors import ConfigError
 from core.jobs.failures import CLUSTER_LOST, NO_ADDRESS, NO_PROCESSORS, NO_RAY, RAY_CLIENT, START_RAY, unreachable
 from core.jobs.worker_handle import Nursery, Worker
+from core.messages import Text
 from core.runs.store import Store
 
 CONNECT_SECONDS = 60.0  # most of it is for importing torch and ray on a busy machine
@@ -65,7 +66,7 @@ class RayNursery(Nursery):
             status += more
         facts = json.loads(status)
         if "problem" in facts:
-            raise ConfigError("ray", address, *(Text(*text) for text in facts["problem"]))
+            raise ConfigError("ray", address, *map(Text.from_dict, facts["problem"]))
         if not facts["processors"]:
             raise ConfigError("ray", address, *NO_PROCESSORS)
         return facts["processors"]

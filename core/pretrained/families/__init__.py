@@ -17,8 +17,9 @@ def family_of(model_type: str) -> Family:
     if model_type not in FAMILIES:
         known = ", ".join(FAMILIES)
         raise PretrainedError(
-            f"config.json says model_type = {model_type[:60]!r}; known are: {known}.",
-            f"config.json 中 model_type = {model_type[:60]!r}；可用的有：{known}。",
+            "config.json says model_type = {model_type!r}; known are: {known}.",
+            model_type=model_type[:60],
+            known=known,
         )
     return FAMILIES[model_type]
 
@@ -37,6 +38,6 @@ def family_for(config: Config) -> Family:
         case T5Config():
             return T5
     raise PretrainedError(
-        f"A {config.family} has no place among Hugging Face's models: bert, roformer, gpt and t5 can be saved so.",
-        f"Hugging Face 的模型中没有 {config.family}：可以这样保存的有 bert、roformer、gpt 和 t5。",
+        "A {family} has no place among Hugging Face's models: bert, roformer, gpt and t5 can be saved so.",
+        family=config.family,
     )

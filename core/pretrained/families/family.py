@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.config.families import Config
-from core.config.options import Text
+from core.messages import Text
 from core.pretrained.errors import PretrainedError
 from core.pretrained.facts import Facts
 from core.pretrained.key_maps import KeyMap
 
 NO_HEAD = Text(
     "The checkpoint has no head: the logits are the hidden states themselves.",
-    "这个预训练模型不含输出头：输出的就是隐状态。",
 )
 TIED_HEAD = Text(
     "The checkpoint has no head of its own; as input and output are tied, the token table serves as one.",
-    "预训练模型没有单独的输出头；由于输入与输出共享，词元表充当输出头。",
 )
 Names = Collection[str]
 
@@ -47,9 +45,10 @@ class Family:
         if architecture and architecture not in self.architectures:
             known = ", ".join(self.architectures)
             raise PretrainedError(
-                f"config.json says that this is a {architecture[:60]}, whose head models here cannot hold; "
-                f"known are: {known}.",
-                f"config.json 称这是 {architecture[:60]}，这里的模型没有它的输出头；可用的有：{known}。",
+                "config.json says that this is a {architecture}, whose head models here cannot hold; "
+                "known are: {known}.",
+                architecture=architecture[:60],
+                known=known,
             )
         said = self.architectures.get(architecture, "none")
         found = [head for head, prefixes in self.evidence.items() if any(name.startswith(prefixes) for name in names)]
@@ -59,8 +58,9 @@ class Family:
             return found[0]
         weight = next(name for name in names if name.startswith(self.evidence[found[0]]))
         raise PretrainedError(
-            f"{weight} belongs to a head, but config.json says {architecture or 'nothing'} under architectures.",
-            f"{weight} 属于某个输出头，而 config.json 的 architectures 为 {architecture or '空'}。",
+            "{weight} belongs to a head, but config.json says {architecture} under architectures.",
+            weight=weight,
+            architecture=architecture or Text("nothing"),
         )
 
     def architecture(self, config: Config) -> str:
@@ -69,7 +69,8 @@ class Family:
         found = [name for name, ours in self.architectures.items() if ours == head]
         if not found:
             raise PretrainedError(
-                f"head = {head!r} has no place in a {self.model_type} checkpoint.",
-                f"{self.model_type} 预训练模型中没有 head = {head!r} 的位置。",
+                "head = {head!r} has no place in a {model_type} checkpoint.",
+                head=head,
+                model_type=self.model_type,
             )
         return found[-1 if getattr(config, "judges_sentences", False) else 0]  # BERT has a class for both heads

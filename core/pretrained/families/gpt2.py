@@ -53,7 +53,6 @@ def _read(facts: Facts, head: str, names: Names) -> Reading:
     if not facts.flag("scale_attn_weights", True):
         raise PretrainedError(
             "config.json sets scale_attn_weights = False: models here always divide scores by √d_head.",
-            "config.json 中 scale_attn_weights = False：这里的模型总是将得分除以 √d_head。",
         )
     width, tied = facts.whole("n_embd"), facts.flag("tie_word_embeddings", True)
     notes = ()

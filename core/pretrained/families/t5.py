@@ -79,9 +79,9 @@ def _activation(facts: Facts) -> str:
     known = {"": ACTIVATIONS, "gated": GATED}.get(gated, {})
     if name not in known:
         raise PretrainedError(
-            f"config.json says feed_forward_proj = {word[:60]!r}; models here know relu, gelu, gelu_new, silu, "
-            "gated-gelu and gated-silu.",
-            f"config.json 中 feed_forward_proj = {word[:60]!r}；这里支持 relu、gelu、gelu_new、silu、gated-gelu 和 gated-silu。",
+            "config.json says feed_forward_proj = {word!r}; models here know relu, gelu, gelu_new, "
+            "silu, gated-gelu and gated-silu.",
+            word=word[:60],
         )
     return known[name]
 

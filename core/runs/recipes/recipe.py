@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.config.families import Config
-from core.config.options import ConfigError, Text, no_such
+from core.errors import ConfigError, unknown_name
+from core.messages import Text
 from core.models import configure
 from core.runs.recipes.language import LANGUAGE
 from core.runs.recipes.synthetic import ALGORITHMS, Parts
@@ -76,9 +77,9 @@ def recipe(family: str, name: str | None = None, variant: str | None = None) -> 
     pair = "/".join(parts)
     known = RECIPES.get(tuple(parts))
     if known is None:
-        raise no_such("recipe", pair, Text("there is no such recipe.", "没有这个配方。"), map("/".join, RECIPES))
+        raise unknown_name("recipe", pair, Text("there is no such recipe."), map("/".join, RECIPES))
     if variant not in known:
-        raise no_such("variant", variant, Text(f"{pair} has no such variant.", f"{pair} 没有这个变体。"), known)
+        raise unknown_name("variant", variant, Text("{pair} has no such variant.", pair=pair), known)
     return make_recipe(*parts, **known[variant])
 
 
@@ -90,10 +91,9 @@ def as_recipe(wanted: Recipe | str) -> Recipe:
         raise ConfigError(
             "recipe",
             wanted,
-            Text("that is not a recipe.", "这不是配方。"),
+            Text("that is not a recipe."),
             Text(
                 'Use its name, or core.recipe("gpt", "induction").',
-                '请用其名称，或 core.recipe("gpt", "induction")。',
             ),
         )
     return wanted

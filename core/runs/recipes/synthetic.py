@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.config.options import Text
+from core.messages import Text
 
 Parts = dict[str, Any]  # model, knobs, training; why, for those meant to fail; goal, where it is not 99 %
 
@@ -19,7 +19,6 @@ PARITY_SOURCE = {
     "training": {"lr": 1e-3, "batch_size": 32, "samples": 2_000, "steps": 189, "weight_decay": 0.01},
     "why": Text(
         "2,000 fixed problems and 198 symbols: it learns them by heart and stays at chance on all others.",
-        "2000 道固定题、198 种词元：它死记这些题，在其他题上停在随机水平。",
     ),
 }
 PARITY_TOO_FAST = {
@@ -27,7 +26,6 @@ PARITY_TOO_FAST = {
     "training": {**PARITY["training"], "lr": 1.0},
     "why": Text(
         "a learning rate 100 times too high: every update throws away what the one before has found.",
-        "学习率高了 100 倍：每次更新都丢掉上一次的成果。",
     ),
 }
 # A transformer carries nothing along: it counts. Attention takes the mean over what came before, the position says of how
@@ -47,9 +45,8 @@ RECALL_FORGETS = {
     "model": {**RECALL["model"], "forget_bias": -5.0},
     "training": {"lr": 3e-3, "steps": 150, "curriculum": True, **SETTLE},
     "why": Text(
-        "forget gates start shut: the cell is emptied at every step, and the value is gone before the cue comes. "
-        "With a forget bias of 0 the same recipe learns.",
-        "遗忘门初始关闭：记忆单元每一步都被清空，提示出现之前值已消失。遗忘偏置为 0 时，同样的配方可以学会。",
+        "forget gates start shut: the cell is emptied at every step, and the value is gone "
+        "before the cue comes. With a forget bias of 0 the same recipe learns.",
     ),
 }
 LOOK_BACK = {  # attention has no delay to bridge; BERT would read its answer off the first token, the value itself
@@ -95,9 +92,8 @@ GPT_CHEATS = {
     "model": {**GPT, "causal": False},
     "training": {"lr": 5e-3, "steps": 100, **SETTLE},
     "why": Text(
-        "without the causal mask it reads each answer off the next token: the loss falls to 0, but when it must write "
-        "by itself that token is not there yet.",
-        "没有因果掩码，它直接从下一个词元读出答案：损失降到 0，但独自书写时那个词元还不存在。",
+        "without the causal mask it reads each answer off the next token: the loss falls to 0, "
+        "but when it must write by itself that token is not there yet.",
     ),
 }
 
@@ -119,7 +115,6 @@ NO_ATTENTION_LONG = {
     "training": {"lr": 5e-3, "steps": 400, **SETTLE},
     "why": Text(
         "one vector must hold up to 12 symbols. With attention, the same length is learnt in fewer steps.",
-        "一个向量要装下多达 12 个符号。有注意力时，同样的长度用更少的步数就能学会。",
     ),
 }
 
@@ -130,7 +125,6 @@ REVERSE_LOST = {
     "knobs": FIXED,
     "why": Text(
         "without positions it sees which symbols there are, but not where: it cannot know which one was last.",
-        "没有位置信息，它知道有哪些符号，却不知道在哪里：无法知道哪个是最后一个。",
     ),
 }
 REVERSE_ANY_LENGTH = {  # where the last symbol stands must be found first: a layer more
@@ -164,7 +158,6 @@ ONE_LAYER = {
     "model": {**GPT, "n_layers": 1},
     "why": Text(
         "one layer cannot do it: a head must first mark each token with the one before.",
-        "一层做不到：必须先有一个头给每个词元标上它前面的词元。",
     ),
 }
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
+from core.messages import Text, plural_text, verbatim
 from core.tasks.base import DataError
 
 MAX_BYTES = 20_000_000
@@ -46,19 +47,17 @@ class Record:
     second: Any  # target, label or tags
 
 
-def fail(name: str, line: int | None, en: str, zh: str) -> NoReturn:
+def fail(name: str, line: int | None, what: Text) -> NoReturn:
     name = name[-80:]
     if line is None:
-        raise DataError(f"{name}: {en}", f"{name}：{zh}")
-    raise DataError(f"{name}, line {line}: {en}", f"{name} 第 {line} 行：{zh}")
+        raise DataError("{file}: {why}", file=name, why=what)
+    raise DataError("{file}, line {line}: {why}", file=name, line=line, why=what)
 
 
 def file_name(given: Any) -> str:
     if not isinstance(given, str | os.PathLike):
         kind = type(given).__name__
-        raise DataError(
-            f"A file is named by a text or a path, not by {kind}.", f"文件名须为文本或路径，而不是 {kind}。"
-        )
+        raise DataError("A file is named by a text or a path, not by {kind}.", kind=kind)
     return os.fsdecode(given)
 
 
@@ -70,13 +69,13 @@ def read(path: str) -> bytes:
             return file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # a name with a zero in it is no OSError
         why = getattr(error, "strerror", None) or error
-        fail(path, None, f"the file cannot be read ({why}).", f"无法读取文件（{why}）。")
+        fail(path, None, Text("the file cannot be read ({why}).", why=why))
 
 
 def check_bytes(name: str, count: int) -> None:
     if count > MAX_BYTES:
         size, most = f"{count / 1e6:.1f} MB", f"{MAX_BYTES // 1_000_000} MB"
-        fail(name, None, f"the file has {size}; at most {most} can be used.", f"文件大小为 {size}，最多 {most}。")
+        fail(name, None, Text("the file has {size}; at most {most} can be used.", size=size, most=most))
 
 
 def decode(name: str, data: bytes) -> str:
@@ -86,8 +85,10 @@ def decode(name: str, data: bytes) -> str:
         fail(
             name,
             None,
-            f"its content must be bytes, not {kind}; use text.encode() for a text, or name only the path.",
-            f"内容须为 bytes，而不是 {kind}；文本请用 text.encode()，或只给出路径。",
+            Text(
+                "its content must be bytes, not {kind}; use text.encode() for a text, or name only the path.",
+                kind=kind,
+            ),
         )
     check_bytes(name, len(data))
     encoding = next((known for mark, known in MARKS.items() if data.startswith(mark)), "utf-8")
@@ -99,23 +100,26 @@ def decode(name: str, data: bytes) -> str:
         fail(
             name,
             text.count("\n", 0, text.index("\0")) + 1,
-            "there is a zero byte: this is not a text file. Save it as UTF-8 text.",
-            "含有零字节：这不是文本文件。请将其另存为 UTF-8 文本。",
+            Text("there is a zero byte: this is not a text file. Save it as UTF-8 text."),
         )
     if not text.strip():
-        fail(name, None, "the file is empty.", "文件为空。")
+        fail(name, None, Text("the file is empty."))
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _not_decoded(name: str, data: bytes, encoding: str, place: int) -> NoReturn:
     line = data.count(b"\n", 0, place) + 1
     byte, called = f"0x{data[place]:02x}", encoding.removesuffix("-sig").upper()
-    alike_en, alike_zh = (" It may be GB18030.", "它可能是 GB18030。") if _reads_as_chinese(data) else ("", "")
+    guess = Text(" It may be GB18030.") if _reads_as_chinese(data) else verbatim("")
     fail(
         name,
         line,
-        f"the byte {byte} is not {called}.{alike_en} Save the file as UTF-8 text.",
-        f"字节 {byte} 不是 {called}。{alike_zh}请将文件另存为 UTF-8 文本。",
+        Text(
+            "the byte {byte} is not {encoding}.{guess} Save the file as UTF-8 text.",
+            byte=byte,
+            encoding=called,
+            guess=guess,
+        ),
     )
 
 
@@ -138,8 +142,7 @@ def records(name: str, content: Content) -> tuple[str, list[Record]]:
     fail(
         name,
         None,
-        "this kind of file cannot be read; use .txt, .csv, .tsv or .jsonl.",
-        "无法读取这种文件；请用 .txt、.csv、.tsv 或 .jsonl。",
+        Text("this kind of file cannot be read; use .txt, .csv, .tsv or .jsonl."),
     )
 
 
@@ -160,14 +163,13 @@ def from_table(name: str, text: str, separator: str) -> tuple[str, list[Record]]
                 fail(
                     name,
                     reader.line_num,
-                    f"it has {len(row)} columns, the first line has {width}.",
-                    f"有 {len(row)} 列，而首行有 {width} 列。",
+                    Text("it has {cells} columns, the first line has {width}.", cells=len(row), width=width),
                 )
             found.append(Record(reader.line_num, row[places[0]], row[places[1]]))
     except csv.Error as error:
-        fail(name, reader.line_num, f"the table cannot be read ({error}).", f"无法读取表格（{error}）。")
+        fail(name, reader.line_num, Text("the table cannot be read ({error}).", error=error))
     if not kind:
-        fail(name, None, "every cell of the table is empty.", "表格的每一格都是空的。")
+        fail(name, None, Text("every cell of the table is empty."))
     return kind, found
 
 
@@ -181,19 +183,18 @@ def from_json(name: str, text: str) -> tuple[str, list[Record]]:
             value = json.loads(line)
             halved = "\\u" in line and holds_half_character(value)
         except (ValueError, RecursionError):
-            fail(name, number, "this is not JSON; each line must be one object.", "不是 JSON；每行须是一个对象。")
+            fail(name, number, Text("this is not JSON; each line must be one object."))
         if halved:
             fail(
                 name,
                 number,
-                "there is half a character, such as \\ud800 alone. Write both halves, or the character itself.",
-                "含有半个字符，例如单独的 \\ud800。请写出两半，或直接写该字符。",
+                Text("there is half a character, such as \\ud800 alone. Write both halves, or the character itself."),
             )
         if not isinstance(value, dict):
-            fail(name, number, f"an object with {EXPECTED} was expected.", f"应为含有 {EXPECTED} 的对象。")
+            fail(name, number, Text("an object with {expected} was expected.", expected=EXPECTED))
         kind = kind or which_kind(name, number, list(value))
         if missing := [column for column in COLUMNS[kind] if column not in value]:
-            fail(name, number, f"“{missing[0]}” is missing.", f"缺少“{missing[0]}”。")
+            fail(name, number, Text("“{missing}” is missing.", missing=missing[0]))
         found.append(Record(number, *(value[column] for column in COLUMNS[kind])))
     return kind, found
 
@@ -215,8 +216,7 @@ def which_kind(name: str, line: int, columns: list[str]) -> str:
     fail(
         name,
         line,
-        f"the columns must be named {EXPECTED}; found: {seen}.",
-        f"列名须为 {EXPECTED}；实际为：{seen}。",
+        Text("the columns must be named {expected}; found: {seen}.", expected=EXPECTED, seen=seen),
     )
 
 
@@ -225,7 +225,7 @@ def as_text(name: str, line: int, column: str, value: Any) -> str:
     if isinstance(value, bool | int | float):
         value = str(value)
     if not isinstance(value, str) or not value.strip():
-        fail(name, line, f"“{column}” must be a text that is not empty.", f"“{column}”须为非空文本。")
+        fail(name, line, Text("“{column}” must be a text that is not empty.", column=column))
     return value.strip()
 
 
@@ -237,8 +237,7 @@ def as_list(name: str, line: int, column: str, value: Any) -> list[str]:
         fail(
             name,
             line,
-            f"“{column}” must be words separated by spaces, or a list of texts, and not empty.",
-            f"“{column}”须为以空格分隔的词或文本列表，且不能为空。",
+            Text("“{column}” must be words separated by spaces, or a list of texts, and not empty.", column=column),
         )
     return value
 
@@ -247,7 +246,7 @@ def numbered(name: str, labels: Iterable[str]) -> dict[str, int]:
     known = sorted(set(labels))
     if len(known) < 2:
         only = known[0][:20]
-        fail(name, None, f"every example has the same label, “{only}”.", f"所有样本的标签都是“{only}”。")
+        fail(name, None, Text("every example has the same label, “{only}”.", only=only))
     return {label: i for i, label in enumerate(known)}
 
 
@@ -256,23 +255,31 @@ def check_size(name: str, line: int, size: int) -> None:
         fail(
             name,
             line,
-            f"the example has {size} tokens; from 1 to {MAX_TOKENS} can be used.",
-            f"样本有 {size} 个词元；可用范围为 1 到 {MAX_TOKENS}。",
+            Text(
+                "the example has {size} tokens; from 1 to {max_tokens} can be used.", size=size, max_tokens=MAX_TOKENS
+            ),
         )
 
 
 def check_count(name: str, different: int, max_vocab: int | None = None) -> None:
     """How many examples can be told apart; with `max_vocab`, where rarer words all look alike."""
     if different < MIN_EXAMPLES:
-        alike_en, alike_zh = "", ""
-        if max_vocab is not None:
-            alike_en = f" With max_vocab = {max_vocab} the rarer words all look alike; use a greater one."
-            alike_zh = f"max_vocab = {max_vocab} 时，较少见的词都不再区分；请用更大的值。"
+        counted = plural_text(
+            "there is only {n} different example; at least {most} are needed.",
+            "there are {n} different examples; at least {most} are needed.",
+            n=different,
+            most=MIN_EXAMPLES,
+        )
+        if max_vocab is None:
+            fail(name, None, counted)
         fail(
             name,
             None,
-            f"there are {different} different examples; at least {MIN_EXAMPLES} are needed.{alike_en}",
-            f"只有 {different} 个不同的样本；至少需要 {MIN_EXAMPLES} 个。{alike_zh}",
+            Text(
+                "{counted} With max_vocab = {max_vocab} the rarer words all look alike; use a greater one.",
+                counted=counted,
+                max_vocab=max_vocab,
+            ),
         )
 
 

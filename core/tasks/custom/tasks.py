@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from core.config.options import Text
+from core.messages import Text, verbatim
 from core.tasks.base import CHANCE_SAMPLE, DataError, Examples, Task, problem_hash
 from core.tasks.baselines import blind_guess
 from core.tasks.custom.files import (
@@ -40,14 +40,14 @@ from core.tasks.custom.ragged import UNKNOWN, Data, Ragged, ragged, vocabulary
 from core.tasks.language.sentences import write
 from core.tasks.shared_options import choice, integer, option
 
-PIECES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s]")  # 中文 by character
+PIECES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s]")  # Chinese by character
 # fmt: off
-UNIT = choice("unit", "What one token is.", "一个词元是什么。", {
-    "word": ("a word; punctuation and 中文 characters by themselves", "一个词；标点和汉字各自独立"),
-    "character": ("a character", "一个字符"),
+UNIT = choice("unit", Text("What one token is."), {
+    "word": Text("a word; punctuation and Chinese characters by themselves"),
+    "character": Text("a character"),
 })
-MAX_VOCAB = integer("max_vocab", 16, 100_000, "Only so many of the commonest tokens are told apart.", "只区分最常见的这么多种词元。")
-CONTEXT = integer("context", 8, 512, "Tokens that are read at a time.", "一次读取的词元数。")
+MAX_VOCAB = integer("max_vocab", 16, 100_000, Text("Only so many of the commonest tokens are told apart."))
+CONTEXT = integer("context", 8, 512, Text("Tokens that are read at a time."))
 # fmt: on
 
 
@@ -91,7 +91,7 @@ class Own(Task):
 
     @property
     def label_names(self) -> list[Text]:
-        return [Text(label, label) for label in self.data.labels]
+        return [verbatim(label) for label in self.data.labels]
 
     @cached_property
     def chance(self) -> float:
@@ -132,7 +132,7 @@ class Own(Task):
         """Words that were not in the file are read as unknown."""
         words = self.split(text)
         if not words:
-            raise DataError("The input is empty.", "输入为空。")
+            raise DataError("The input is empty.")
         return [self.ids.get(word, UNKNOWN) for word in words]
 
     def say(self, ids: list[int]) -> str:
@@ -143,7 +143,7 @@ class Own(Task):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OwnText(Own):
     name = "own text"
-    help = Text("Go on writing in the style of your text.", "按您的文本的风格续写。")
+    help = Text("Go on writing in the style of your text.")
     forms = ("stream",)
 
     unit: str = option(UNIT, "character")
@@ -164,7 +164,7 @@ class OwnText(Own):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OwnPairs(Own):
     name = "own pairs"
-    help = Text("Answer each of your sources with its target.", "为您的每个源文本写出目标文本。")
+    help = Text("Answer each of your sources with its target.")
     forms = ("pairs", "stream")
 
     unit: str = option(UNIT, "word")
@@ -181,7 +181,7 @@ class OwnPairs(Own):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OwnLabels(Own):
     name = "own labels"
-    help = Text("Give each of your texts its label.", "为您的每段文本给出标签。")
+    help = Text("Give each of your texts its label.")
     forms = ("label",)
 
     unit: str = option(UNIT, "word")
@@ -194,7 +194,7 @@ class OwnLabels(Own):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OwnTags(Own):
     name = "own tags"
-    help = Text("Give each of your tokens its tag.", "为您的每个词元给出标签。")
+    help = Text("Give each of your tokens its tag.")
     forms = ("tags",)
 
     max_vocab: int = option(MAX_VOCAB, 10_000)
@@ -241,8 +241,12 @@ def from_text(name: str, text: str, knobs: dict[str, Any]) -> OwnText:
         fail(
             name,
             None,
-            f"the text has {len(words)} tokens; with context = {size} it needs at least {need}.",
-            f"文本有 {len(words)} 个词元；context = {size} 时至少需要 {need} 个。",
+            Text(
+                "the text has {n_words} tokens; with context = {size} it needs at least {need}.",
+                n_words=len(words),
+                size=size,
+                need=need,
+            ),
         )
     tokens, ids = vocabulary(words, wanted.max_vocab)
     count = len(words) // size
@@ -279,7 +283,7 @@ def from_tags(name: str, found: list[Record], knobs: dict[str, Any]) -> OwnTags:
         sizes = len(words[-1]), len(tags[-1])
         check_size(name, r.line, sizes[0])
         if sizes[0] != sizes[1]:
-            fail(name, r.line, "{} tokens, but {} tags.".format(*sizes), "{} 个词元，却有 {} 个标签。".format(*sizes))
+            fail(name, r.line, Text("{tokens} tokens, but {tags} tags.", tokens=sizes[0], tags=sizes[1]))
     check_count(name, len(set(map(tuple, words))))
     numbers = numbered(name, chain.from_iterable(tags))
     tokens, ids = vocabulary(chain.from_iterable(words), wanted.max_vocab)

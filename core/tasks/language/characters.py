@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from core.config.options import Text
+from core.messages import Text
 from core.tasks.base import SPECIAL, Examples, Task, problem_hash
 from core.tasks.language.grammar.bilingual import bilingual
 from core.tasks.language.grammar.optimal import NextWord
@@ -24,7 +24,7 @@ from core.tasks.shared_options import MAX_WORDS, integer, option
 JUDGED = 256  # held-out texts on which the best writer is tried
 WORD = re.compile(r" ?[A-Za-z]+|[.,?]|'s")  # as spelt, with the space before it
 END = ""  # the character after the last
-N_SENTENCES = integer("n_sentences", 1, 8, "How many sentences a text has.", "一段文本有多少个句子。")
+N_SENTENCES = integer("n_sentences", 1, 8, Text("How many sentences a text has."))
 
 
 class Limits(NamedTuple):
@@ -39,7 +39,7 @@ class Characters(Task):
     """Nothing is given: the text is what is asked for, from its first character on."""
 
     name = "characters"
-    help = Text("Write English, one character at a time.", "逐字符书写英语。")
+    help = Text("Write English, one character at a time.")
     forms = ("stream",)
     joiner = ""
 

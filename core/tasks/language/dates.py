@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 import torch
 from torch import Tensor
 
-from core.config.options import Text
+from core.messages import Text
 from core.tasks.base import SPECIAL, Examples, Task, problem_hash
 from core.tasks.layouts import padded
 from core.tasks.shared_options import integer, option
@@ -25,16 +25,16 @@ STYLES = [
     "{Weekday}, {day} {Month} {year}", "{Mon} {day} {year}", "{day}-{Mon}-{year}", "the {nth} of {Month} {year}", "{year}/{month}/{day}",
     "{MONTH} {nth}, {year}", "{Weekday}, {Mon} {nth} {year}", "{day}.{month}.{year}", "{month}/{day}/{year}",
 ]
-FIRST_YEAR = integer("first_year", 1, 9999, "The earliest year.", "最早的年份。")
-LAST_YEAR = integer("last_year", 1, 9999, "The latest year.", "最晚的年份。")
-N_STYLES = integer("n_styles", 1, len(STYLES), "How many ways of writing a date are mixed.", "混合多少种日期写法。")
+FIRST_YEAR = integer("first_year", 1, 9999, Text("The earliest year."))
+LAST_YEAR = integer("last_year", 1, 9999, Text("The latest year."))
+N_STYLES = integer("n_styles", 1, len(STYLES), Text("How many ways of writing a date are mixed."))
 # fmt: on
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dates(Task):
     name = "dates"
-    help = Text("Rewrite dates as YYYY-MM-DD.", "把日期改写为 YYYY-MM-DD。")
+    help = Text("Rewrite dates as YYYY-MM-DD.")
     forms = ("pairs", "stream")
     joiner = ""
 

@@ -8,7 +8,7 @@ from itertools import product
 
 from torch import Tensor
 
-from core.config.options import Text
+from core.messages import Text, verbatim
 from core.tasks.base import SPECIAL
 from core.tasks.language.grammar.lexicon import LEXICON
 from core.tasks.language.grammar.templates import Grammar, Template, bio
@@ -17,10 +17,10 @@ from core.tasks.shared_options import MAX_WORDS, option
 
 KINDS = ["PER", "LOC", "ORG", "DATE"]
 NAMES = {
-    "PER": Text("person", "人名"),
-    "LOC": Text("place", "地名"),
-    "ORG": Text("organisation", "机构"),
-    "DATE": Text("date", "日期"),
+    "PER": Text("person"),
+    "LOC": Text("place"),
+    "ORG": Text("organisation"),
+    "DATE": Text("date"),
 }
 PEOPLE = ["[PER {givenK.en} ]", "[PER {givenK.en} {familyK.en} ]"]
 PLACES = ["[LOC {cityK.en} ]", "[LOC {twocityK.en} {twocityK.second} ]"]
@@ -63,7 +63,7 @@ def reports() -> Grammar:
 @dataclass(frozen=True, kw_only=True)
 class Entities(Sentences):
     name = "entities"
-    help = Text("Tag the people, places, organisations and dates.", "标出人名、地名、机构和日期。")
+    help = Text("Tag the people, places, organisations and dates.")
     forms = ("tags",)
 
     max_len: int = option(MAX_WORDS, 14)
@@ -78,8 +78,8 @@ class Entities(Sentences):
 
     @property
     def label_names(self) -> list[Text]:
-        inside = [Text(f"{part}-{kind}", f"{part}-{NAMES[kind].zh}") for kind in KINDS for part in "BI"]
-        return [Text("O", "O"), *inside]
+        inside = [Text("{part}-{kind}", part=part, kind=NAMES[kind]) for kind in KINDS for part in "BI"]
+        return [verbatim("O"), *inside]
 
     def may_follow(self, before: int | None, tag: int) -> bool:
         """I-X goes on from B-X or I-X, and from nothing else."""

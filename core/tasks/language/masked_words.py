@@ -11,8 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from core.config.options import ConfigError, Text
+from core.errors import ConfigError
 from core.layers.masks import valid_mask
+from core.messages import Text
 from core.tasks.base import SPECIAL, Batch, Examples, problem_hash
 from core.tasks.language.entities import reports
 from core.tasks.language.grammar.lexicon import LEXICON
@@ -30,10 +31,10 @@ FIXED = torch.tensor([CLS, SEP])  # never asked for
 NEVER = -1e4
 KEPT, SWAPPED = 0.1, 0.1  # of the chosen tokens: left as they are, or replaced by a random word; the rest is masked
 JUDGED = 512  # held-out problems on which the best reader is tried
-MASK_SHARE = number("mask_share", 0.05, 0.6, "Share of the words that are asked for.", "被提问的词的比例。")
-TEXT = choice("text", "What the sentences are about.", "句子讲的是什么。", {
-    "stories": ("people and things", "人和东西"),
-    "news": ("people, places, organisations and dates, as in the task entities", "人名、地名、机构和日期，与任务 entities 相同"),
+MASK_SHARE = number("mask_share", 0.05, 0.6, Text("Share of the words that are asked for."))
+TEXT = choice("text", Text("What the sentences are about."), {
+    "stories": Text("people and things"),
+    "news": Text("people, places, organisations and dates, as in the task entities"),
 })  # fmt: skip
 
 FIRST = [
@@ -74,7 +75,6 @@ class MaskedWords(Sentences):
     name = "masked words"
     help = Text(
         "Fill in the masked words, and say whether the second sentence follows the first.",
-        "填出被遮住的词，并判断第二句是否承接第一句。",
     )
     forms = ("masked",)
 
@@ -120,17 +120,17 @@ class MaskedWords(Sentences):
                 option,
                 getattr(config, option),
                 Text(
-                    f"the task {self.name} also asks whether the second sentence follows, and this model does not say.",
-                    f"任务 {self.name} 还问第二句是否承接，而此模型不作判断。",
+                    "the task {name} also asks whether the second sentence follows, and this model does not say.",
+                    name=self.name,
                 ),
-                Text("Use pooler='tanh' and next_sentence=None.", "请用 pooler='tanh' 且 next_sentence=None。"),
+                Text("Use pooler='tanh' and next_sentence=None."),
             )
         if config.n_segments == 1:
             raise ConfigError(
                 "n_segments",
                 1,
-                Text(f"the task {self.name} has two sentences.", f"任务 {self.name} 有两个句子。"),
-                Text("Use 2, or 0 for none.", "请用 2，或 0（不用）。"),
+                Text("the task {name} has two sentences.", name=self.name),
+                Text("Use 2, or 0 for none."),
             )
         return form
 
@@ -165,9 +165,9 @@ class MaskedWords(Sentences):
         """One or two sentences; [CLS] and [SEP] are added where they are missing."""
         return framed(super().read(text))
 
-    def say_answer(self, source: list[int], one: Examples, language: str) -> str:
-        follows = {"en": ("does not follow", "follows"), "zh": ("不承接", "承接")}[language][int(one.follows[0])]
-        return f"{self.say(original(one)[0].tolist())} ({follows})"
+    def say_answer(self, source: list[int], one: Examples) -> Text:
+        follows = Text("follows") if int(one.follows[0]) else Text("does not follow")
+        return Text("{words} ({follows})", words=self.say(original(one)[0].tolist()), follows=follows)
 
 
 def mask(

@@ -8,7 +8,7 @@ from itertools import product
 
 from torch import Tensor
 
-from core.config.options import Text
+from core.messages import Text
 from core.tasks.base import SPECIAL
 from core.tasks.language.entities import NAMES
 from core.tasks.language.grammar.lexicon import LEXICON
@@ -17,7 +17,7 @@ from core.tasks.language.sentences import Sentences
 from core.tasks.shared_options import integer, option
 
 KINDS = ["PER", "LOC", "ORG"]
-MAX_DEPTH = integer("max_depth", 1, 4, "How many names may lie within each other.", "名称最多嵌套几层。")
+MAX_DEPTH = integer("max_depth", 1, 4, Text("How many names may lie within each other."))
 FRAMES = [
     "P1 met P2 .",
     "P1 visited L2 .",
@@ -76,7 +76,6 @@ class NestedNames(Sentences):
     name = "nested names"
     help = Text(
         "Find all names of people, places and organisations, nested ones too.",
-        "找出所有人名、地名和机构名，包括嵌套的。",
     )
     forms = ("spans",)
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from torch import Tensor
 
-from core.config.options import Text
+from core.messages import Text
 from core.tasks.base import Batch, Examples
 from core.tasks.language.grammar.templates import Grammar
 from core.tasks.language.masked_words import SEP, framed, held_out_first, stories
@@ -20,7 +20,7 @@ class NextSentence(Sentences):
     """The second sentence is about the same person and thing, or about others: names have to be compared."""
 
     name = "next sentence"
-    help = Text("Does the second sentence go on from the first?", "第二句是否承接第一句？")
+    help = Text("Does the second sentence go on from the first?")
     forms = ("label",)
 
     @cached_property
@@ -33,7 +33,7 @@ class NextSentence(Sentences):
 
     @property
     def label_names(self) -> list[Text]:
-        return [Text("does not follow", "不承接"), Text("follows", "承接")]
+        return [Text("does not follow"), Text("follows")]
 
     @property
     def chance(self) -> float:

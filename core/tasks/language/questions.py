@@ -8,14 +8,14 @@ from itertools import product
 
 from torch import Tensor
 
-from core.config.options import Text
+from core.messages import Text
 from core.tasks.base import SPECIAL
 from core.tasks.language.grammar.lexicon import LEXICON
 from core.tasks.language.grammar.templates import Grammar, Template
 from core.tasks.language.sentences import Sentences
 from core.tasks.shared_options import integer, option
 
-N_FACTS = integer("n_facts", 1, 3, "How many facts stand next to each other.", "并列的事实个数。")
+N_FACTS = integer("n_facts", 1, 3, Text("How many facts stand next to each other."))
 # Fact K has the people A and B. Each question names the part of the fact that answers it.
 FACTS = [
     {
@@ -73,7 +73,7 @@ def number(text: str, i: int) -> str:
 @dataclass(frozen=True, kw_only=True)
 class Questions(Sentences):
     name = "questions"
-    help = Text("Find the words that answer the question.", "找出回答问题的词。")
+    help = Text("Find the words that answer the question.")
     forms = ("answer",)
 
     n_facts: int = option(N_FACTS, 2)

@@ -9,14 +9,14 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from core.config.options import Text
+from core.messages import Text
 from core.tasks.base import SPECIAL
 from core.tasks.language.grammar.lexicon import LEXICON
 from core.tasks.language.grammar.templates import Grammar, Template
 from core.tasks.language.sentences import Sentences
 from core.tasks.shared_options import MAX_WORDS, option
 
-LABELS = [Text("statement", "陈述"), Text("negation", "否定"), Text("question", "疑问"), Text("command", "命令")]
+LABELS = [Text("statement"), Text("negation"), Text("question"), Text("command")]
 SUBJECTS = ["{person1.en}", "the {role1.en}", "{pron1.en}", "the {role1.en} who {meet1.past} {person2.en}"]
 OBJECTS = [
     "the {thing1.en}",
@@ -53,7 +53,7 @@ def speech() -> Grammar:
 @dataclass(frozen=True, kw_only=True)
 class SentenceClasses(Sentences):
     name = "sentence classes"
-    help = Text("Is it a statement, a negation, a question or a command?", "是陈述、否定、疑问还是命令？")
+    help = Text("Is it a statement, a negation, a question or a command?")
     forms = ("label",)
 
     max_len: int = option(MAX_WORDS, 20)

@@ -64,7 +64,7 @@ class Sentences(Task):
 
 
 def write(words: list[str]) -> str:
-    """Words as a line: spaces between them, but not before punctuation nor within 中文."""
+    """Words as a line: spaces between them, but not before punctuation nor within Chinese."""
     line = ""
     for word in words:
         tight = word in NO_SPACE_BEFORE or CHINESE.match(word) or CHINESE.match(line[-1:])

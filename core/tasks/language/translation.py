@@ -1,4 +1,4 @@
-"""English to 中文, word by word but not in the same order: what cross-attention has to find out is known exactly."""
+"""English to Chinese, word by word but not in the same order: what cross-attention has to find out is known exactly."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cached_property
 
 import torch
 
-from core.config.options import Text
+from core.messages import Text
 from core.tasks.base import SPECIAL, Examples
 from core.tasks.language.grammar.bilingual import bilingual
 from core.tasks.language.grammar.templates import Grammar
@@ -19,7 +19,7 @@ from core.tasks.synthetic.copying import check_lengths
 @dataclass(frozen=True, kw_only=True)
 class Translation(Sentences):
     name = "translation"
-    help = Text("Translate English sentences into 中文.", "把英语句子译成中文。")
+    help = Text("Translate English sentences into Chinese.")
     forms = ("pairs", "stream")
 
     min_len: int = option(MIN_WORDS, 4)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.config.options import Text
+from core.messages import Text
 from core.tasks.base import EOS, Examples, Task
 from core.tasks.layouts import close_gaps
 from core.tasks.shared_options import integer, option, switch
@@ -16,16 +16,16 @@ from core.tasks.synthetic.copying import check_lengths
 FIRST = EOS + 1
 PLUS = FIRST + 10
 # fmt: off
-MIN_DIGITS = integer("min_len", 1, 64, "Digits of the shortest numbers.", "最短数字的位数。")
-MAX_DIGITS = integer("max_len", 1, 64, "Digits of the longest numbers in training.", "训练中最长数字的位数。")
-BACKWARDS = switch("backwards", "Write the sum from its last digit on: 12+34 → 64.", "从末位开始写和：12+34 → 64。")
+MIN_DIGITS = integer("min_len", 1, 64, Text("Digits of the shortest numbers."))
+MAX_DIGITS = integer("max_len", 1, 64, Text("Digits of the longest numbers in training."))
+BACKWARDS = switch("backwards", Text("Write the sum from its last digit on: 12+34 → 64."))
 # fmt: on
 
 
 @dataclass(frozen=True, kw_only=True)
 class Addition(Task):
     name = "addition"
-    help = Text("Add two numbers, digit by digit.", "把两个数逐位相加。")
+    help = Text("Add two numbers, digit by digit.")
     forms = ("pairs", "stream")
     joiner = ""
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.config.options import Text
 from core.layers.masks import valid_mask
+from core.messages import Text
 from core.tasks.base import EOS, Examples, Task
 from core.tasks.shared_options import MAX_LEN, MIN_LEN, integer, option
 from core.tasks.synthetic.copying import check_lengths
@@ -16,8 +16,8 @@ from core.tasks.synthetic.copying import check_lengths
 FIRST = EOS + 1
 KINDS = ("()", "[]", "{}", "<>")
 # fmt: off
-N_KINDS = integer("n_kinds", 1, len(KINDS), "How many kinds of bracket there are.", "括号的种类数。")
-MAX_DEPTH = integer("max_depth", 1, 64, "How deep brackets may be nested.", "括号最多嵌套多深。")
+N_KINDS = integer("n_kinds", 1, len(KINDS), Text("How many kinds of bracket there are."))
+MAX_DEPTH = integer("max_depth", 1, 64, Text("How deep brackets may be nested."))
 # fmt: on
 
 
@@ -26,7 +26,7 @@ class Brackets(Task):
     """Token FIRST + 2 · kind opens, the next one closes."""
 
     name = "brackets"
-    help = Text("Does every bracket close the one it should?", "每个括号都正确闭合了吗？")
+    help = Text("Does every bracket close the one it should?")
     forms = ("label",)
     joiner = ""
 
@@ -44,7 +44,7 @@ class Brackets(Task):
 
     @property
     def label_names(self) -> list[Text]:
-        return [Text("broken", "不平衡"), Text("balanced", "平衡")]
+        return [Text("broken"), Text("balanced")]
 
     @property
     def chance(self) -> float:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from core.config.options import ConfigError, Text
+from core.errors import ConfigError
 from core.layers.masks import valid_mask
+from core.messages import Text
 from core.tasks.base import EOS, Examples, Task, measured_chance
 from core.tasks.layouts import mirror, random_rows
 from core.tasks.shared_options import MAX_LEN, MIN_LEN, N_SYMBOLS, UNIQUE, option
@@ -20,7 +21,7 @@ SHUFFLED = 4096  # problems at a time: each needs room for every symbol there is
 @dataclass(frozen=True, kw_only=True)
 class Copy(Task):
     name = "copy"
-    help = Text("Write the sequence down again.", "把序列原样写一遍。")
+    help = Text("Write the sequence down again.")
     forms = ("pairs", "stream")
 
     min_len: int = option(MIN_LEN, 4)
@@ -65,7 +66,7 @@ class Copy(Task):
 @dataclass(frozen=True, kw_only=True)
 class Reverse(Copy):
     name = "reverse"
-    help = Text("Write the sequence down backwards.", "把序列倒着写一遍。")
+    help = Text("Write the sequence down backwards.")
 
     def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
         return mirror(rows, lengths)
@@ -87,12 +88,12 @@ class Distinct(Copy):
                 "max_len",
                 self.max_len,
                 Text(
-                    f"{self.n_symbols} symbols cannot fill it without repeating.",
-                    f"{self.n_symbols} 个符号无法不重复地填满。",
+                    "{n_symbols} symbols cannot fill it without repeating.",
+                    n_symbols=self.n_symbols,
                 ),
                 Text(
-                    f"Use at most {self.n_symbols}, or unique=False.",
-                    f"请不超过 {self.n_symbols}，或用 unique=False。",
+                    "Use at most {n_symbols}, or unique=False.",
+                    n_symbols=self.n_symbols,
                 ),
             )
 
@@ -110,7 +111,7 @@ class Distinct(Copy):
 @dataclass(frozen=True, kw_only=True)
 class Sort(Distinct):
     name = "sort"
-    help = Text("Write the symbols down in order.", "把符号按顺序写出来。")
+    help = Text("Write the symbols down in order.")
 
     unique: bool = option(UNIQUE, False)
 
@@ -136,7 +137,6 @@ class RunningParity(Copy):
     name = "running parity"
     help = Text(
         "After every bit: has there been an even or an odd number of ones so far?",
-        "每一位之后：到目前为止 1 的个数是偶数还是奇数？",
     )
 
     max_len: int = option(MAX_LEN, 20)
@@ -162,6 +162,6 @@ def check_lengths(shortest: int, longest: int, name: str = "min_len") -> None:
         raise ConfigError(
             name,
             shortest,
-            Text(f"the longest is only {longest}.", f"最长只有 {longest}。"),
-            Text(f"Use at most {longest}.", f"请不超过 {longest}。"),
+            Text("the longest is only {longest}.", longest=longest),
+            Text("Use at most {longest}.", longest=longest),
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from core.config.options import Text
+from core.messages import Text
 from core.tasks.base import Batch, Examples
 from core.tasks.layouts import concatenate, next_tokens
 from core.tasks.shared_options import MAX_LEN, MIN_LEN, N_SYMBOLS, option
@@ -17,7 +17,7 @@ from core.tasks.synthetic.copying import Distinct
 @dataclass(frozen=True, kw_only=True)
 class Induction(Distinct):
     name = "induction"
-    help = Text("Go on with a sequence that has begun to repeat itself.", "续写一个开始重复的序列。")
+    help = Text("Go on with a sequence that has begun to repeat itself.")
     forms = ("stream",)
 
     min_len: int = option(replace(MIN_LEN, low=2), 8)  # the first token of the repetition is never asked for

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.config.options import Text
+from core.messages import Text, verbatim
 from core.tasks.base import EOS, Examples, Task, problem_hash
 from core.tasks.shared_options import integer, number, option
 
 FIRST = EOS + 1
 # fmt: off
-MODULUS = integer("modulus", 5, 499, "Hours on the clock: the sum starts again at 0 from here.", "时钟的小时数：和到此重新从 0 开始。")
-TRAIN_SHARE = number("train_share", 0.1, 0.9, "Share of the table that is trained on.", "表中用于训练的比例。")
+MODULUS = integer("modulus", 5, 499, Text("Hours on the clock: the sum starts again at 0 from here."))
+TRAIN_SHARE = number("train_share", 0.1, 0.9, Text("Share of the table that is trained on."))
 # fmt: on
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModularAddition(Task):
     name = "modular addition"
-    help = Text("(a + b) mod p, with part of the table hidden.", "(a + b) mod p，表的一部分被隐藏。")
+    help = Text("(a + b) mod p, with part of the table hidden.")
     forms = ("label",)
 
     modulus: int = option(MODULUS, 59)
@@ -37,7 +37,7 @@ class ModularAddition(Task):
 
     @property
     def label_names(self) -> list[Text]:
-        return [Text(str(i), str(i)) for i in range(self.modulus)]
+        return [verbatim(str(i)) for i in range(self.modulus)]
 
     @property
     def chance(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from core.config.options import Text
+from core.messages import Text
 from core.tasks.base import Batch, Examples, Task
 from core.tasks.layouts import random_rows
 from core.tasks.shared_options import MAX_LEN, MIN_LEN, N_SYMBOLS, option
@@ -19,7 +19,7 @@ FIRST = 2  # 0 is padding, 1 is reserved
 @dataclass(frozen=True, kw_only=True)
 class Parity(Task):
     name = "parity"
-    help = Text("Is the sum of the numbers even or odd?", "这些数之和是偶数还是奇数？")
+    help = Text("Is the sum of the numbers even or odd?")
     forms = ("label", "tags")
 
     min_len: int = option(MIN_LEN, 4)
@@ -35,7 +35,7 @@ class Parity(Task):
 
     @property
     def label_names(self) -> list[Text]:
-        return [Text("even", "偶"), Text("odd", "奇")]
+        return [Text("even"), Text("odd")]
 
     @property
     def chance(self) -> float:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-from core.config.options import Text
 from core.layers.masks import valid_mask
+from core.messages import Text, verbatim
 from core.tasks.base import EOS, Examples, Task
 from core.tasks.layouts import append
 from core.tasks.shared_options import integer, option
@@ -15,17 +15,17 @@ from core.tasks.synthetic.copying import check_lengths, symbol_names
 
 FIRST = EOS + 1
 # fmt: off
-MIN_DELAY = integer("min_len", 1, 512, "The shortest delay.", "最短的延迟。")
-MAX_DELAY = integer("max_len", 1, 512, "The longest delay in training.", "训练中最长的延迟。")
-N_VALUES = integer("n_values", 2, 52, "How many different values there are to be remembered.", "需要记住的值有多少种。")
-N_DISTRACTORS = integer("n_distractors", 1, 100, "How many different distractors fill the delay.", "延迟中干扰符号的种类数。")
+MIN_DELAY = integer("min_len", 1, 512, Text("The shortest delay."))
+MAX_DELAY = integer("max_len", 1, 512, Text("The longest delay in training."))
+N_VALUES = integer("n_values", 2, 52, Text("How many different values there are to be remembered."))
+N_DISTRACTORS = integer("n_distractors", 1, 100, Text("How many different distractors fill the delay."))
 # fmt: on
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recall(Task):
     name = "recall"
-    help = Text("Which value came before the long delay?", "漫长的延迟之前是哪个值？")
+    help = Text("Which value came before the long delay?")
     forms = ("label",)
 
     min_len: int = option(MIN_DELAY, 4)
@@ -43,7 +43,7 @@ class Recall(Task):
 
     @property
     def label_names(self) -> list[Text]:
-        return [Text(name, name) for name in symbol_names(self.n_values)]
+        return [verbatim(name) for name in symbol_names(self.n_values)]
 
     @property
     def chance(self) -> float:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.config.options import Text
 from core.layers.task_heads.heads import IGNORE
+from core.messages import Text
 from core.tasks.base import Batch, Examples
 from core.tasks.synthetic.copying import FIRST, RunningParity
 
@@ -19,8 +19,8 @@ EVEN = FIRST + 2  # behind the two bits; EVEN + 1 is odd
 class ScratchpadParity(RunningParity):
     name = "scratchpad parity"
     help = Text(
-        "Behind every bit stands whether the ones so far are even or odd in number: read the last answer, add one bit.",
-        "每一位之后写着到目前为止 1 的个数是偶数还是奇数：读上一个答案，再加一位。",
+        "Behind every bit stands whether the ones so far are even or odd in number: read the "
+        "last answer, add one bit.",
     )
     forms = ("stream",)
 

@@ -13,6 +13,7 @@ from app.service.runs import run_registry
 from app.service.snapshot_arrays import look
 from core import InputError
 from tests.app.checkpoints import made_checkpoints as made
+from tests.words import chinese
 
 MINILM = "checkpoint:all-MiniLM-L6-v2"
 SENTENCES = ["The animal didn't cross the street because it was too tired.", "a b c a b c", "你好，世界。"]
@@ -135,4 +136,4 @@ def test_inputs_it_cannot_show_get_a_sentence(root, text):
         return
     with pytest.raises(InputError) as refused:
         typed(run, text)
-    assert refused.value.text("en") and refused.value.text("zh")
+    assert str(refused.value) and chinese(refused.value)

@@ -9,7 +9,7 @@ import pytest
 from app.service.checkpoints import checkpoint_runs, locations
 from app.service.checkpoints.checkpoint_cache import BUDGET
 from app.service.checkpoints.loading import Cost, cost_ahead, without_paths
-from core import InputError
+from core.messages import Text
 from core.pretrained.folder import Folder
 from core.pretrained.hub import Ahead
 from tests.app.checkpoints import made_checkpoints as made
@@ -74,11 +74,11 @@ def test_what_is_not_here_is_looked_for_on_the_hub_and_without_a_network_says_so
 
 def test_the_root_and_a_checkpoints_own_folder_have_names_of_their_own(root):
     made.bert(root / "org/small")
-    place, error = (
+    place, text = (
         checkpoint_runs.place_of("checkpoint:org/small"),
-        InputError(f"{root}/org/small in {root}/.hub", "无"),
+        Text("{folder} in {cache}", folder=root / "org/small", cache=f"{root}/.hub"),
     )
-    assert without_paths(error, place, "en") == "org/small in the checkpoint folder/.hub"
+    assert str(without_paths(text, place)) == "org/small in the checkpoint folder/.hub"
 
 
 def ahead(**changes) -> Cost:

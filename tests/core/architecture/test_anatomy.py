@@ -10,6 +10,7 @@ from core.architecture.descriptions import described
 from core.config.families import CONFIGS
 from core.models import takes_two
 from tests.core.examples import FAMILIES, label, small_config, variants
+from tests.words import chinese
 
 TIME, TARGET = 6, 5
 SAME = ("engine", "dropout", "norm_eps", "checkpointing", "forget_bias")  # options that change no part
@@ -160,7 +161,7 @@ def test_every_part_has_its_words():
                     f"core/architecture/descriptions.py has no words for {part.module or part.path} of {family}"
                 )
                 if part.words:
-                    assert part.words.meaning.en and part.words.meaning.zh
+                    assert str(part.words.meaning) and chinese(part.words.meaning)
     assert described(torch.nn.Dropout()) is None
 
 

@@ -10,6 +10,7 @@ import torch
 import core
 from core.config.families import CONFIGS, Config, RecurrentConfig, TransformerConfig
 from tests.core.examples import ATTENTIVE, FAMILIES, RECURRENT, label, small_config
+from tests.words import chinese
 
 OPTIONS = [(family, option) for family in FAMILIES for option in CONFIGS[family].options()]
 EVERY_OPTION = pytest.mark.parametrize(("family", "option"), OPTIONS, ids=[f"{f}-{o.name}" for f, o in OPTIONS])
@@ -33,16 +34,16 @@ def check_sentences(error, option, value):
         assert text.startswith(f"{option} = {value!r}: ")
         assert getattr(error.why, language) in text and getattr(error.remedy, language) in text
         assert is_chinese(text.removeprefix(f"{option} = {value!r}: ")) == (language == "zh")
-    assert str(error) == error.text("en")
-    assert error.why.en.endswith(".") and re.search(r"[.?]$", error.remedy.en)
-    assert error.why.zh.endswith("。") and re.search("[。？]$", error.remedy.zh)
+    assert str(error) == str(error.text)
+    assert str(error.why).endswith(".") and re.search(r"[.?]$", str(error.remedy))
+    assert chinese(error.why).endswith("。") and re.search("[。？]$", chinese(error.remedy))
 
 
 @EVERY_OPTION
 def test_options_describe_themselves(family, option):
-    assert option.help.en.endswith(".") and not is_chinese(option.help.en)
-    assert option.help.zh.endswith("。") and is_chinese(option.help.zh)
-    assert all(text.en and text.zh for text in option.choices.values())
+    assert str(option.help).endswith(".") and not is_chinese(str(option.help))
+    assert chinese(option.help).endswith("。") and is_chinese(chinese(option.help))
+    assert all(str(text) and chinese(text) for text in option.choices.values())
     assert bool(option.choices) == (option.kind is str)
     assert option.low < option.high
     option.check(option.default)
@@ -87,8 +88,8 @@ def test_values_out_of_range(family, option):
 
 def test_ranges_are_written_out():
     """1000000, not 1e+06."""
-    assert "1e" not in refusal("gpt", vocab_size=0).remedy.en
-    assert re.search("1[, _]?000[, _]?000", refusal("gpt", vocab_size=0).remedy.en)
+    assert "1e" not in str(refusal("gpt", vocab_size=0).remedy)
+    assert re.search("1[, _]?000[, _]?000", str(refusal("gpt", vocab_size=0).remedy))
 
 
 @pytest.mark.parametrize(
@@ -99,22 +100,22 @@ def test_ranges_are_written_out():
 def test_unknown_options_suggest_the_near_one(family, wrong, near):
     error = refusal(family, **{wrong: 3})
     check_sentences(error, wrong, 3)
-    assert f"Did you mean {near}?" in error.remedy.en and f"您是指 {near} 吗" in error.remedy.zh
-    assert family in error.why.en
-    assert "Did you mean" not in refusal(family, zzz=1).remedy.en
+    assert f"Did you mean {near}?" in str(error.remedy) and f"您是指 {near} 吗" in chinese(error.remedy)
+    assert family in str(error.why)
+    assert "Did you mean" not in str(refusal(family, zzz=1).remedy)
 
 
 @pytest.mark.parametrize(("wrong", "near"), [("roap", "rope"), ("learnt", "learned"), ("sinusoid", "sinusoidal")])
 def test_unknown_choices_suggest_the_near_one(wrong, near):
     error = refusal("gpt", position=wrong)
-    assert f"Did you mean {near}?" in error.remedy.en and f"您是指 {near} 吗" in error.remedy.zh
-    assert all(choice in error.remedy.en for choice in ("sinusoidal", "learned", "rope", "alibi", "t5", "none"))
+    assert f"Did you mean {near}?" in str(error.remedy) and f"您是指 {near} 吗" in chinese(error.remedy)
+    assert all(choice in str(error.remedy) for choice in ("sinusoidal", "learned", "rope", "alibi", "t5", "none"))
 
 
 @pytest.mark.parametrize("placement", ["pre", "post", "none"])
 def test_a_placement_given_as_a_norm_points_to_norm_placement(placement):
     error = refusal("gpt", norm=placement)
-    assert "norm_placement" in error.remedy.en and "norm_placement" in error.remedy.zh
+    assert "norm_placement" in str(error.remedy) and "norm_placement" in chinese(error.remedy)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_a_placement_given_as_a_norm_points_to_norm_placement(placement):
 def test_a_value_of_an_unrelated_option_lists_the_choices(family, options):
     """Following it, nobody takes the positions away who only wanted no activation."""
     error = refusal(family, **options)
-    assert "is a value of" in error.why.en and error.remedy.en.startswith("Choose one of: relu, gelu")
+    assert "is a value of" in str(error.why) and str(error.remedy).startswith("Choose one of: relu, gelu")
 
 
 def test_options_of_other_families_are_unknown():
@@ -137,7 +138,7 @@ def test_options_of_other_families_are_unknown():
 def test_unknown_models(name):
     error = refusal(name)
     check_sentences(error, "name", name)
-    assert all(family in error.remedy.en for family in FAMILIES) and "bert-base" in error.remedy.zh
+    assert all(family in str(error.remedy) for family in FAMILIES) and "bert-base" in chinese(error.remedy)
 
 
 @pytest.mark.parametrize("shared", [Config, RecurrentConfig, TransformerConfig])
@@ -145,7 +146,7 @@ def test_what_families_share_is_none_of_them(shared):
     with pytest.raises(core.ConfigError) as caught:
         core.build(shared())
     check_sentences(caught.value, "config", shared.__name__)
-    assert "EncoderDecoderConfig" in caught.value.remedy.en
+    assert "EncoderDecoderConfig" in str(caught.value.remedy)
     assert shared not in CONFIGS.values() and list(CONFIGS) == core.models()
 
 
@@ -153,7 +154,7 @@ def test_a_class_without_a_configuration_is_told_so(monkeypatch):
     monkeypatch.delitem(CONFIGS, "gpt")
     error = refusal("gpt")
     check_sentences(error, "name", "gpt")
-    assert "family = 'gpt'" in error.remedy.en
+    assert "family = 'gpt'" in str(error.remedy)
 
 
 # Every combination that config.py refuses: the family, options that trigger it, and the option it blames.
@@ -254,7 +255,7 @@ def test_configurations_are_values(family):
 def test_a_name_spelt_wrong_is_told_the_one_that_is_meant(ask, meant):
     with pytest.raises(core.ConfigError) as caught:
         ask()
-    en, zh = caught.value.text("en"), caught.value.text("zh")
+    en, zh = str(caught.value), chinese(caught.value)
     assert "Choose one of: " in en and en.endswith(f"Did you mean {meant}?")
     assert "请选择其一：" in zh and zh.endswith(f"您是指 {meant} 吗？")
 
@@ -262,7 +263,7 @@ def test_a_name_spelt_wrong_is_told_the_one_that_is_meant(ask, meant):
 def test_nothing_is_suggested_where_nothing_is_near():
     with pytest.raises(core.ConfigError) as caught:
         core.task("zzz")
-    assert "Did you mean" not in caught.value.text("en") and "您是指" not in caught.value.text("zh")
+    assert "Did you mean" not in str(caught.value) and "您是指" not in chinese(caught.value)
     with pytest.raises(core.ConfigError, match="There is none to choose"):
         core.task("next sentence", knob=3)
 
@@ -271,12 +272,12 @@ def test_nothing_is_suggested_where_nothing_is_near():
 def test_devices_that_are_not_there(device):
     with pytest.raises(core.ConfigError, match=r"no such device.*cpu.*meta") as caught:
         core.build("gpt", device=device)
-    assert caught.value.option == "device" and "设备" in caught.value.text("zh")
+    assert caught.value.option == "device" and "设备" in chinese(caught.value)
 
 
 def test_errors_cross_process_boundaries():
     error = pickle.loads(pickle.dumps(refusal("gpt", n_heads=3)))
-    assert error.option == "n_heads" and error.text("zh") == refusal("gpt", n_heads=3).text("zh")
+    assert error.option == "n_heads" and chinese(error) == chinese(refusal("gpt", n_heads=3))
 
 
 def test_a_whole_number_for_a_number_is_the_same_choice():

@@ -7,6 +7,7 @@ import torch
 
 import core
 from tests.core.examples import small_config
+from tests.words import chinese
 
 PRESETS = list(core.PRESETS)
 
@@ -20,7 +21,7 @@ def test_options_pass_and_can_be_changed(name):
     assert core.configure(name, n_layers=3, dropout=0.25) == core.configure(
         preset.family, **{**preset.options, "n_layers": 3, "dropout": 0.25}
     )
-    assert preset.help.en and preset.help.zh
+    assert str(preset.help) and chinese(preset.help)
     with pytest.raises(core.ConfigError):
         core.configure(name, n_layers=0)
 

@@ -5,6 +5,7 @@ import torch
 
 import core
 from core.models import takes_two
+from tests.words import chinese
 
 WRITERS = [
     ("gpt", {}),
@@ -165,7 +166,7 @@ def test_impossible_ways_are_refused(option, value):
 def test_an_option_that_the_strategy_does_not_read_is_refused(options, reader):
     with pytest.raises(core.ConfigError, match=rf"does not read it\. Use strategy='{reader}'") as caught:
         core.generate(writer("gpt", {}), torch.ones(1, 3, dtype=torch.long), **options)
-    assert f"请用 strategy='{reader}'" in caught.value.text("zh")
+    assert f"请用 strategy='{reader}'" in chinese(caught.value)
 
 
 def test_every_option_may_be_given_as_it_is_anyway_and_every_strategy_takes_a_seed():
@@ -196,7 +197,7 @@ def test_tokens_that_are_none_of_the_models_are_refused(option, value):
     for family in ("gpt", "transformer"):
         with pytest.raises(core.ConfigError, match=option) as caught:
             core.generate(writer(family, {}), torch.ones(1, 3, dtype=torch.long), **{option: value})
-        assert caught.value.text("zh") != caught.value.text("en")
+        assert chinese(caught.value) != str(caught.value)
 
 
 @pytest.mark.parametrize("options", [{}, {"strategy": "beam", "beams": 3}, {"strategy": "sample"}], ids=str)

@@ -21,6 +21,7 @@ from core.runs.store import Store
 from core.tasks import custom_task
 from tests.core.jobs.ray_cluster import TwoNodes, seats
 from tests.core.jobs.small_runs import exploding, same_weights, small, trained, until
+from tests.words import chinese
 
 ROOT = Path(__file__).resolve().parents[3]
 SEEDS = itertools.count(900)
@@ -124,7 +125,7 @@ def test_divergence_and_a_damaged_file(ray_jobs):
     key = core.Run(small(10), seed).key
     ray_jobs.store.path(key).write_bytes(b"not a run at all")
     whole, bad = ray_jobs.start(small(10), seed), ray_jobs.start(exploding(), seed)
-    assert bad.wait(60) and bad.status == "failed" and bad.diverged and "不再是数值" in bad.problem.zh
+    assert bad.wait(60) and bad.status == "failed" and bad.diverged and "不再是数值" in chinese(bad.problem)
     assert whole.wait(60) and whole.status == "done" and ray_jobs.store.load(key).steps == whole.steps
 
 
@@ -140,7 +141,7 @@ def test_a_run_that_cannot_be_stored_says_so(ray_jobs):
     until(lambda: job.status == "running")
     path.unlink()
     path.mkdir()  # no file can take its place
-    assert job.wait(60) and job.status == "failed" and "could not be stored" in job.problem.en
+    assert job.wait(60) and job.status == "failed" and "could not be stored" in str(job.problem)
     path.rmdir()
 
 
@@ -181,7 +182,7 @@ def test_a_node_killed_in_mid_sweep_loses_no_result(nodes, ray_jobs, monkeypatch
 def test_a_bad_address_is_refused_with_a_sentence(address, tmp_path):
     with pytest.raises(core.ConfigError) as refusal:
         Jobs(Store(tmp_path), ray=address)
-    assert refusal.value.option == "ray" and refusal.value.text("zh") != refusal.value.text("en")
+    assert refusal.value.option == "ray" and chinese(refusal.value) != str(refusal.value)
 
 
 def test_something_else_at_the_address_is_not_waited_for(tmp_path, monkeypatch):

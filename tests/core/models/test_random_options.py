@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import core
 from core.config.families import CONFIGS
 from tests.core.examples import FAMILIES, batch, loss_of, small_config
+from tests.words import chinese
 
 SMALL = 24  # sizes stay below this, so that each example takes milliseconds
 SETTINGS = settings(derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
@@ -81,7 +82,7 @@ def outcome(family, options, lengths, seed, training, captured):
     try:
         config = small_config(family, **options)
     except core.ConfigError as error:
-        assert error.option in error.text("en") and error.text("zh") != error.text("en")
+        assert error.option in str(error) and chinese(error) != str(error)
         return "refused"
     torch.manual_seed(seed)
     model = core.build(config).train(training)

@@ -123,9 +123,9 @@ def test_a_loaded_model_can_be_trained(tmp_path):
 
 def test_what_is_not_in_it_is_told(tmp_path):
     CHECKPOINTS["BertModel"]().save_pretrained(tmp_path / "base")
-    assert "no head" in inspect(tmp_path / "base").notes[0].en
+    assert "no head" in str(inspect(tmp_path / "base").notes[0])
     CHECKPOINTS["GPT2Model"]().save_pretrained(tmp_path / "gpt")
-    assert "table serves" in inspect(tmp_path / "gpt").notes[0].en
+    assert "table serves" in str(inspect(tmp_path / "gpt").notes[0])
     CHECKPOINTS["BertForMaskedLM"]().save_pretrained(tmp_path / "mlm")
     assert inspect(tmp_path / "mlm").notes == ()
 

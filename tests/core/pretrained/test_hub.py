@@ -165,7 +165,7 @@ try:
     model, _ = core.load_pretrained(asked["id"], cache=asked["cache"], progress=progress)
     told["layers"] = model.config.n_layers
 except core.PretrainedError as error:
-    told["refused"] = [error.text("en"), error.text("zh")]
+    told["refused"] = str([error), chinese(error)]
 except KeyboardInterrupt:
     told["stopped"] = True
 print(json.dumps({**told, "seen": seen}))

@@ -11,6 +11,7 @@ import transformers as hf
 import core
 from core.text.tokenizer import load_tokenizer, train_tokenizer
 from tests.core.pretrained.tiny import CHECKPOINTS
+from tests.words import chinese
 
 TEXTS = [
     "The cat sat on the mat.", "a  cat,   two cats!", "naïve café – 世界 你好", "UPPER lower", "x", "don't  stop", "1,234.5",
@@ -101,7 +102,7 @@ def test_a_broken_tokenizer_is_a_broken_checkpoint(tmp_path):
     (tmp_path / "tokenizer.json").write_text("{")
     with pytest.raises(core.PretrainedError, match=r"tokenizer\.json in .* cannot be read") as refused:
         core.load_pretrained(tmp_path)
-    assert "无法作为分词器读取" in refused.value.text("zh")
+    assert "无法作为分词器读取" in chinese(refused.value)
 
 
 def test_a_tokenizer_that_is_too_large(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 
 from core.tasks import DataError, custom_task
 from core.tasks.custom.files import MAX_BYTES
+from tests.words import chinese
 
 LABELS = "text,label\n" + "".join(f"我有 {i} 本书,{'奇' if i % 2 else '偶'}\n" for i in range(40))
 NOISE = random.Random(0).randbytes(5_000)
@@ -27,9 +28,9 @@ def archive() -> bytes:
 def refusal(name: str, data: bytes | None = None) -> str:
     with pytest.raises(DataError) as caught:
         custom_task(name, data)
-    assert any("一" <= character <= "鿿" for character in caught.value.text("zh"))
-    assert "\n" not in caught.value.text("en")
-    return caught.value.text("en")
+    assert any("一" <= character <= "鿿" for character in chinese(caught.value))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
 
 
 @pytest.mark.parametrize(

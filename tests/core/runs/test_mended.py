@@ -11,6 +11,7 @@ from app.service.training.requests import Wish, known_goal, recipe_of_wish
 from core.analysis.diagnosis.diagnose import Evidence, Notice, evidence_of, notice
 from core.runs.recipes import RECIPES, recipe
 from core.runs.run import Run
+from tests.words import chinese
 
 MEANT_TO_FAIL = [(*pair, variant) for pair, all_ in RECIPES.items() for variant in all_ if "why" in all_[variant]]
 NOTICED = {
@@ -72,7 +73,7 @@ def test_what_is_offered_mends_it(names):
     found = notice(seen)
     assert [one.kind for one in found][:1] == [NOTICED[names[2]]]
     for offered in found:
-        assert offered.what.en and offered.what.zh and offered.remedy.en and offered.remedy.zh
+        assert str(offered.what) and chinese(offered.what) and str(offered.remedy) and chinese(offered.remedy)
         other = mended(names, offered)
         better = finished(other)
         assert better.held_out >= known_goal(other), offered.kind

@@ -14,6 +14,7 @@ import core
 from core.runs.recipes import make_recipe, recipe
 from core.runs.run import Run
 from core.tasks import Task
+from tests.words import chinese
 
 HERE = Path(__file__).parent
 PAIRS = [("lstm", "parity"), ("transformer", "copy")]
@@ -141,7 +142,7 @@ def test_a_recipes_name_is_as_good_as_the_recipe(name):
 def test_what_is_no_recipe_is_refused(what):
     with pytest.raises(core.ConfigError, match="recipe = ") as caught:
         Run(what)
-    assert caught.value.text("zh") != caught.value.text("en")
+    assert chinese(caught.value) != str(caught.value)
 
 
 def test_another_seed_is_another_run():

@@ -15,6 +15,7 @@ import core
 from core.runs.recipes import make_recipe
 from core.runs.store import Store, StoreError
 from core.tasks import custom_task
+from tests.words import chinese
 
 ROOT = Path(__file__).resolve().parents[3]
 LABELS = "text,label\n" + "".join(f"数字 {i} of many,{'odd' if i % 2 else 'even'}\n" for i in range(40))
@@ -95,7 +96,7 @@ def test_text_that_was_changed_in_the_file_is_refused(tmp_path):
     path.write_bytes(path.read_bytes().replace("数字 7".encode(), "数字 8".encode()))
     with pytest.raises(StoreError) as refusal:
         Store(tmp_path).load(path.stem)
-    assert refusal.value.text("zh") != refusal.value.text("en")
+    assert chinese(refusal.value) != str(refusal.value)
 
 
 # Forks
@@ -133,7 +134,7 @@ def test_a_fork_that_was_not_stored_begins_in_its_stored_parent(tmp_path):
     fork = parent.fork(4, lr=1e-3)
     with pytest.raises(StoreError, match="not in the store") as refusal:
         store.get(fork.recipe, fork.seed)
-    assert refusal.value.text("zh") != refusal.value.text("en")
+    assert chinese(refusal.value) != str(refusal.value)
     store.save(parent)
     begun = store.get(fork.recipe, fork.seed)
     assert advance(begun, 8) == advance(fork, 8)
@@ -149,7 +150,7 @@ def test_an_exact_fork_needs_its_parent_where_it_stood(tmp_path):
     store.save(parent)
     with pytest.raises(StoreError) as refusal:
         store.get(fork.recipe, fork.seed)
-    assert "stands there" in refusal.value.text("en") and refusal.value.text("zh")
+    assert "stands there" in str(refusal.value) and chinese(refusal.value)
 
 
 def test_a_fork_on_own_data(tmp_path):

@@ -12,6 +12,7 @@ from core.runs.recipes import make_recipe
 from core.runs.run import Run, key_of, recipe_of
 from core.runs.store import Store, StoreError
 from core.runs.transfer import HEADS, Transferred, shared_words
+from tests.words import chinese
 
 TINY = {"d_model": 16, "n_heads": 2, "n_layers": 2, "d_ff": 16}
 OPTIONS = {"samples": 8, "steps": 12, "batch_size": 4, "lr": 1e-3}
@@ -137,26 +138,26 @@ def test_averaged_weights_begin_there_too():
 def refusal(run: Run, *arguments, **options) -> core.ConfigError:
     with pytest.raises(core.ConfigError) as caught:
         run.transfer(*arguments, **options)
-    assert caught.value.text("zh") != caught.value.text("en")
+    assert chinese(caught.value) != str(caught.value)
     return caught.value
 
 
 def test_what_cannot_be_is_said():
     run = trained(first_run())
-    assert "no word in common" in refusal(run, "brackets").text("en")
+    assert "no word in common" in str(refusal(run, "brackets"))
     assert refusal(run, "dates").option == "family"
     assert refusal(run, "entities", head="qa").option == "head"
     assert refusal(run, "nothing").option == "task"
     assert refusal(run, "entities", 99).option == "step"
     assert refusal(run, None).option == "task"
-    assert "Did you mean lr?" in refusal(run, "entities", lrr=1).text("en")
+    assert "Did you mean lr?" in refusal(run, "entities", lrr=str(1))
     told = refusal(run, "entities", foo=1)
-    assert "a transfer has no such option" in told.text("en") and "迁移没有这个选项" in told.text("zh")
-    assert "does not fit the weights" in refusal(run, "entities", d_model=32).text("en")
+    assert "a transfer has no such option" in str(told) and "迁移没有这个选项" in chinese(told)
+    assert "does not fit the weights" in refusal(run, "entities", d_model=str(32))
     model = {**TINY, "max_len": 12}
     short = Run(make_recipe("gpt", "copy", model=model, knobs={"max_len": 4}, training={"steps": 1, "batch_size": 4}))
     said = refusal(trained(short), core.task("reverse", max_len=20))
-    assert said.option == "max_len" and "has up to 42 tokens" in said.text("en")
+    assert said.option == "max_len" and "has up to 42 tokens" in str(said)
     with pytest.raises(core.ConfigError):
         trained(first_run(seed=8)).forked(run.transfer("entities", **OPTIONS).recipe, 3)
 

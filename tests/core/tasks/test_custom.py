@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.config.options import ConfigError
+from core.errors import ConfigError
 from core.tasks import DataError, custom_task
 from core.tasks.custom.files import MAX_BYTES
+from tests.words import chinese
 
 PAIRS = "source,target\n" + "".join(f"number {i},数字 {i}\n" for i in range(40))
 LABELS = "label\ttext\n" + "".join(f"{'even' if i % 2 == 0 else 'odd'}\tthe number {i}\n" for i in range(40))
@@ -92,7 +93,7 @@ def test_from_a_path(tmp_path):
 def test_a_file_that_is_named_or_given_otherwise_is_refused(arguments, says):
     with pytest.raises(DataError) as caught:
         custom_task(*arguments)
-    assert says in caught.value.text("en") and caught.value.text("zh") != caught.value.text("en")
+    assert says in str(caught.value) and chinese(caught.value) != str(caught.value)
 
 
 COMMON = " ".join(f"often{i}" for i in range(16))
@@ -113,7 +114,7 @@ def test_examples_that_differ_in_rare_words_only_are_the_same(name, content):
     assert custom_task(name, content.encode(), **more).evaluation(4)
     with pytest.raises(DataError, match=r"different examples.*max_vocab = 16") as caught:
         custom_task(name, content.encode(), max_vocab=16, **more)
-    assert "max_vocab = 16" in caught.value.text("zh")
+    assert "max_vocab = 16" in chinese(caught.value)
 
 
 def rows(n: int, label: str = "x") -> bytes:
@@ -153,7 +154,7 @@ def rows(n: int, label: str = "x") -> bytes:
 def test_what_goes_wrong_is_said(name, data, says):
     with pytest.raises(DataError) as caught:
         custom_task(name, data)
-    assert says in caught.value.text("en")
-    assert any("一" <= c <= "鿿" for c in caught.value.text("zh"))
+    assert says in str(caught.value)
+    assert any("一" <= c <= "鿿" for c in chinese(caught.value))
     again = pickle.loads(pickle.dumps(caught.value))
-    assert isinstance(again, DataError) and again.text("zh") == caught.value.text("zh")
+    assert isinstance(again, DataError) and chinese(again) == chinese(caught.value)

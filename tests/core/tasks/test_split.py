@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from core.config.options import ConfigError
+from core.errors import ConfigError
 from core.tasks import Task, task, tasks
 from core.tasks.language.dates import recognise
 from core.tasks.language.masked_words import SEP, original
 from core.tasks.synthetic import copying
+from tests.words import chinese
 
 CASES = [(name, form) for name in tasks() for form in task(name).forms]
 
@@ -102,7 +103,7 @@ def test_too_few_problems_are_refused():
 def test_a_length_without_held_out_problems_is_named():
     with pytest.raises(ConfigError, match=r"length = 1: .*kept for evaluation.* 12") as refused:
         task("copy", min_len=4, max_len=12).evaluation(4, length=1)
-    assert "长度" in refused.value.text("zh")
+    assert "长度" in chinese(refused.value)
 
 
 @pytest.mark.parametrize(

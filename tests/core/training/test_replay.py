@@ -6,10 +6,11 @@ import pytest
 import torch
 
 import core
-from core.layers.masks import InputError
+from core.errors import InputError
 from core.runs.recipes import make_recipe
 from core.runs.run import Run
 from core.training.snapshots import MOST_BYTES, Snapshots, snapshot_steps
+from tests.words import chinese
 
 CASES = [
     ("lstm", "parity", {"d_embed": 8, "d_hidden": 16}),
@@ -54,7 +55,7 @@ def test_lists_of_ids_are_replayed_and_anything_else_is_refused():
     for wrong in ([[2, 3], [2]], {"ids": 1}, [2, 3], [[2.5]], 3):
         with pytest.raises(InputError) as refused:
             run.replay(wrong, "logits")
-        assert refused.value.text("zh") != refused.value.text("en")
+        assert chinese(refused.value) != str(refused.value)
     with pytest.raises(InputError, match="nothing to replay"):
         run.replay("logits")
 

@@ -12,6 +12,7 @@ from torch.optim import lr_scheduler
 import core
 from core.training.optimisers import learning_rate
 from core.training.options import Training
+from tests.words import chinese
 
 STEPS, WARMUP, FLOOR = 30, 6, 0.2
 FALL = STEPS - WARMUP
@@ -107,11 +108,11 @@ def test_the_same_points_are_the_same_options():
 def test_points_that_cannot_be(bad):
     with pytest.raises(core.ConfigError) as refusal:
         Training.make(**bad)
-    assert refusal.value.option in bad and len(refusal.value.text("en")) < 4000
-    assert refusal.value.text("zh") != refusal.value.text("en")
+    assert refusal.value.option in bad and str(len(refusal.value)) < 4000
+    assert chinese(refusal.value) != str(refusal.value)
 
 
 def test_the_options_are_told_in_both_languages():
     options = {option.name: option for option in Training.options()}
-    assert options["points"].help.en and options["points"].help.zh != options["points"].help.en
-    assert options["schedule"].choices["piecewise"].zh
+    assert str(options["points"].help) and chinese(options["points"].help) != str(options["points"].help)
+    assert chinese(options["schedule"].choices["piecewise"])
