@@ -4,7 +4,7 @@ PORT ?= 7860
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run run test test-all bench bench-learn bench-ui models screenshots space lint clean
+.PHONY: help setup setup-run run test test-all bench bench-learn bench-ui models screenshots space lint words clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -47,10 +47,17 @@ screenshots: setup ## take the README's pictures again
 space: ## start the app as a Hugging Face Space does, and check its page
 	@python3 .ci/check_space.py
 
-lint: ## check style and formatting
+lint: ## check style, types, imports between packages, and translations
 	@sh .ci/make_venv.sh dev
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
+	@$(PY) -m pyrefly check
+	@.venv/bin/lint-imports
+	@$(PY) .ci/words.py --check
+
+words: ## collect the messages in the code into the catalogues of static/locales
+	@sh .ci/make_venv.sh dev
+	@$(PY) .ci/words.py
 
 clean: ## remove .venv, the fetched browser and all caches
 	rm -rf .venv .space .browser .browser.part .pytest_cache .ruff_cache .hypothesis .gradio .learning
