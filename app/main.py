@@ -24,7 +24,7 @@ from app.routes.errors import add_error_handlers
 from app.service.checkpoints.checkpoint_cache import BUDGET, GIGABYTE
 from app.service.checkpoints.checkpoint_runs import set_up
 from app.service.checkpoints.locations import default_root
-from app.service.runs.job_service import Settings, default_folder, office, open_hours
+from app.service.runs.job_service import Settings, default_folder, job_service, lifespan
 from core import ConfigError
 from core.allocator import keep_freed_memory
 
@@ -43,7 +43,7 @@ def make_app() -> FastAPI:
     theme = gr.themes.Base(
         primary_hue="teal", neutral_hue="slate", font=["system-ui", "sans-serif"], font_mono=["monospace"]
     )
-    app = FastAPI(lifespan=open_hours, openapi_url=None)  # its page of documentation would come from a CDN
+    app = FastAPI(lifespan=lifespan, openapi_url=None)  # its page of documentation would come from a CDN
     app.include_router(bundles.router)  # before the folder it seems to lie in
     app.mount("/ours", StaticFiles(directory=STATIC), name="ours")
     app.include_router(router)
@@ -77,7 +77,7 @@ def main() -> None:
     options = parser.parse_args()
     set_up(options.checkpoints, round(options.checkpoint_memory * GIGABYTE))
     try:
-        office.open(Settings(options.store, options.workers, options.ray))
+        job_service.open(Settings(options.store, options.workers, options.ray))
     except ConfigError as error:
         print(error, file=sys.stderr)
         sys.exit(2)

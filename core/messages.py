@@ -44,7 +44,7 @@ class Text:
         return f"Text({str(self)!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Text) and self.to_dict() == other.to_dict()
+        return isinstance(other, Text) and repr(self.to_dict()) == repr(other.to_dict())  # nan equals itself
 
     def __hash__(self) -> int:
         return hash((self.message, self.plural))

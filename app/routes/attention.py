@@ -8,20 +8,20 @@ import torch
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from app.routes.looks import Question, in_turn, problem_of
+from app.routes.looks import Question, exclusive_run, problem_of
 from app.service import attention_arithmetic, bertviz_frame, payload
 from core import InputError
 
 router = APIRouter()
 
 
-class Moment(Question):
+class TrainingEvent(Question):
     """A run, an input, and a step of its training of which there is a snapshot."""
 
     step: int = Field(ge=0)
 
 
-class Head(Moment):
+class Head(TrainingEvent):
     point: str = Field(max_length=80)  # as on the tape: "blocks.0.attn"
     head: int = Field(ge=0)
 
@@ -35,13 +35,13 @@ class Cell(Question):
     key: int = Field(ge=0)
 
 
-class Stack(Moment):
+class Stack(TrainingEvent):
     points: list[str] = Field(min_length=1, max_length=200)  # one per layer
 
 
 @router.post("/cells")
 def cells(asked: Cell) -> list[list[list[dict[str, Any]]]]:
-    with in_turn(asked.run) as run:
+    with exclusive_run(asked.run) as run:
         return attention_arithmetic.cells(
             run, problem_of(asked, run), asked.steps, asked.points, asked.query, asked.key
         )
@@ -50,7 +50,7 @@ def cells(asked: Cell) -> list[list[list[dict[str, Any]]]]:
 @router.post("/head")
 def head(asked: Head) -> Response:
     """(query, key) as captured: where an input is so long that the look's maps are pooled."""
-    with in_turn(asked.run) as run:
+    with exclusive_run(asked.run) as run:
         weights, allowed = attention_arithmetic.exact_head(
             run, problem_of(asked, run), asked.step, asked.point, asked.head
         )
@@ -63,7 +63,7 @@ def head(asked: Head) -> Response:
 @router.post("/rollout")
 def rollout(asked: Stack) -> Response:
     """(query, key): attention rollout up to the last of these layers."""
-    with in_turn(asked.run) as run:
+    with exclusive_run(asked.run) as run:
         reached = attention_arithmetic.exact_rollout(run, problem_of(asked, run), asked.step, asked.points)
     return Response(payload.pack({}, {"weights": reached.numpy()}), media_type="application/octet-stream")
 
@@ -71,7 +71,7 @@ def rollout(asked: Stack) -> Response:
 @router.post("/vectors")
 def vectors(asked: Stack) -> Response:
     """Queries and keys, (layer, head, time, unit) each."""
-    with in_turn(asked.run) as run:
+    with exclusive_run(asked.run) as run:
         problem = problem_of(asked, run)
         _check_room(sum(size.numel() for size in attention_arithmetic.vector_sizes(run.model, problem, asked.points)))
         queries, keys, scale = attention_arithmetic.vectors(run, problem, asked.step, asked.points)

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from app.routes.attention import Head
-from app.routes.looks import AT_ONCE, in_turn, problem_of
+from app.routes.looks import MODEL_SLOTS, exclusive_run, problem_of
 from app.service import similar_heads
 from app.service.inputs import typed
 from app.service.runs import run_registry
@@ -23,16 +23,16 @@ class Search(Head):
 @run_registry.kept
 def overview(name: str, text: str) -> similar_heads.Seen:
     """All heads of a run at the end of its training, reading a text."""
-    with in_turn(name) as run:
+    with exclusive_run(name) as run:
         return similar_heads.look_over(run, typed(run, text), run.snapshots[-1].step)
 
 
 @router.post("/like")
 def like(asked: Search) -> Response:
     other = run_registry.open_run(asked.where).run
-    with in_turn(asked.run) as run:
+    with exclusive_run(asked.run) as run:
         problem = problem_of(asked, run)
     there = overview(asked.where, problem.text)
-    with AT_ONCE:
+    with MODEL_SLOTS:
         data = similar_heads.find(run, problem, asked.step, asked.point, asked.head, other, there)
     return Response(data, media_type="application/octet-stream")

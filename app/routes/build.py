@@ -10,7 +10,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 import core
-from app.routes.looks import AT_ONCE, HELD_OUT_SHOWN, Question, problem_of
+from app.routes.looks import HELD_OUT_SHOWN, MODEL_SLOTS, Question, problem_of
 from app.service import payload
 from app.service.build import activations, costs, model_plan
 from app.service.runs import run_registry
@@ -77,7 +77,7 @@ def plan(choice: Drawing) -> Response:
 @router.post("/flow")
 def flow(asked: Point) -> Response:
     problem = asked.problem() if asked.run is not None else None
-    with AT_ONCE:
+    with MODEL_SLOTS:
         found = activations.flow(asked.config(), asked.point, asked.run, problem, asked.time, asked.target_time)
     return Response(payload.pack(*found), media_type="application/octet-stream")
 
@@ -94,11 +94,11 @@ def predicted(choice: Choice) -> dict[str, Any]:
 @router.post("/measure")
 def measured(asked: Length) -> dict[str, Any]:
     """One length at a time: the page shows each as it arrives, and may stop asking."""
-    with AT_ONCE:
+    with MODEL_SLOTS:
         return costs.measured(asked.config(), asked.length)
 
 
 @router.post("/layers")
 def layers() -> list[dict[str, Any]]:
-    with AT_ONCE:
+    with MODEL_SLOTS:
         return costs.layers()

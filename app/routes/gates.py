@@ -7,7 +7,7 @@ from typing import Literal
 
 from fastapi import APIRouter, Response
 
-from app.routes.looks import AT_ONCE, Question, in_turn, problem_of
+from app.routes.looks import MODEL_SLOTS, Question, exclusive_run, problem_of
 from app.service import gates
 from app.service.runs import run_registry
 from core import InputError
@@ -44,7 +44,7 @@ def peers(name: str) -> list[str]:
 @run_registry.kept
 def packed_workings(name: str, text: str | None, index: int | None) -> bytes:
     question = Question(run=name, text=text, held_out=index)
-    with in_turn(name) as run:
+    with exclusive_run(name) as run:
         return gates.pack_workings(run, problem_of(question, run), peers(name), trio())
 
 
@@ -58,13 +58,13 @@ def packed_gradients(run: str, text: str | None, index: int | None, of: str) -> 
         batch = gates.long_problems(opened, gates.LONG)
     else:
         raise InputError("There are no long problems for the run {run!r}.", run=run)
-    with AT_ONCE:
+    with MODEL_SLOTS:
         return gates.pack_gradients(steps, gates.gradients_of(opened, batch))
 
 
 @lru_cache(maxsize=1)
 def packed_untrained() -> bytes:
-    with AT_ONCE:
+    with MODEL_SLOTS:
         return gates.pack_gradients(
             [0], gates.untrained_gradients([run_registry.open_run(name).run for name in trio()])
         )

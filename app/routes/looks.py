@@ -18,7 +18,7 @@ from core.runs.pretrained_run import PretrainedRun
 from core.runs.run import Run
 
 router = APIRouter()
-AT_ONCE = threading.Semaphore(2)  # models running at the same time, in all sessions
+MODEL_SLOTS = threading.Semaphore(2)  # models running at the same time, in all sessions
 HELD_OUT_SHOWN = 1000
 
 
@@ -31,10 +31,10 @@ class Question(BaseModel):
 
 
 @contextmanager
-def in_turn(name: str) -> Iterator[Run | PretrainedRun]:
+def exclusive_run(name: str) -> Iterator[Run | PretrainedRun]:
     """A run, and leave to run its model: taken once it is open, since a checkpoint may take long to load."""
     run = run_registry.open_run(name).run
-    with AT_ONCE:
+    with MODEL_SLOTS:
         yield run
 
 
@@ -47,7 +47,7 @@ def problem_of(question: Question, run: Run | PretrainedRun | None = None) -> Pr
 
 @run_registry.kept
 def packed_look(name: str, text: str | None, index: int | None) -> bytes:
-    with in_turn(name) as run:
+    with exclusive_run(name) as run:
         return look(run, problem_of(Question(run=name, text=text, held_out=index), run)).pack()
 
 

@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from app.i18n import translated
-from app.service.runs.job_service import is_key, office
+from app.service.runs.job_service import is_key, job_service
 from app.service.training import requests
 from app.service.training.event_stream import events
 from app.service.training.job_view import job_facts
@@ -39,7 +39,7 @@ class Wish(BaseModel):
     task: str = Field(max_length=40)
     variant: str | None = Field(None, max_length=40)
     model: Options = {}
-    knobs: Options = {}
+    task_options: Options = {}
     training: Options = {}
     seed: int = 0
     file: File | None = None
@@ -71,7 +71,7 @@ class Keys(BaseModel):
 
 
 class Reading(File):
-    knobs: Options = {}
+    task_options: Options = {}
 
 
 @router.get("/menu")
@@ -83,7 +83,7 @@ def what_can_be_trained() -> dict[str, Any]:
 def check(wish: Wish) -> dict[str, Any]:
     chosen = wish.recipe()
     key = key_of(chosen, wish.seed)
-    job = office.find(key)
+    job = job_service.find(key)
     usual = RECIPES.get((wish.family, wish.task), {})
     against = wish.variant or ("default" if "default" in usual else None)
     return {
@@ -107,13 +107,15 @@ def start(wish: Wish, request: Request) -> dict[str, Any]:
 
 @router.post("/known")
 def known(asked: Keys) -> list[dict[str, Any]]:
-    found = (office.find(key) for key in dict.fromkeys(asked.keys))
+    found = (job_service.find(key) for key in dict.fromkeys(asked.keys))
     return [job_facts(job) for job in found if job is not None]
 
 
 @router.post("/file")
 def file(asked: Reading) -> dict[str, Any]:
-    return file_facts(requests.own_task(asked.model_dump(exclude={"knobs"}, exclude_none=True), asked.knobs))
+    return file_facts(
+        requests.own_task(asked.model_dump(exclude={"task_options"}, exclude_none=True), asked.task_options)
+    )
 
 
 @router.get("/stream")
@@ -125,14 +127,14 @@ async def stream(keys: str = Query(max_length=25 * MOST_KEYS)) -> StreamingRespo
 
 @router.post("/noticed/{key}")
 def noticed(key: str) -> list[dict[str, Any]]:
-    return translated(office.job(key).seen.noticed)
+    return translated(job_service.job(key).seen.noticed)
 
 
 @router.post("/{key}/fork")
 def fork(key: str, asked: Fork, request: Request) -> dict[str, Any]:
-    parent = office.job(key)
+    parent = job_service.job(key)
     try:
-        run = office.store.load(parent.key)
+        run = job_service.store.load(parent.key)
     except StoreError as error:
         raise InputError("Nothing of this run is stored yet. Pause it, then fork it.") from error
     seed = run.seed if asked.seed is None else requests.check_seed(asked.seed)
@@ -147,7 +149,7 @@ def fork(key: str, asked: Fork, request: Request) -> dict[str, Any]:
 def command(
     key: str, order: Literal["pause", "go", "step", "stop", "rewind"], asked: Order, request: Request
 ) -> dict[str, Any]:
-    job = office.job(key)
+    job = job_service.job(key)
     if order == "go":
         return _begun(job.recipe, job.seed, asked.page or _address(request))
     try:
@@ -161,7 +163,7 @@ _pages: dict[str, set[str]] = {}  # the runs a page has started, while they are 
 
 
 def _begun(chosen: Recipe, seed: int, page: str) -> dict[str, Any]:
-    jobs = office.jobs
+    jobs = job_service.jobs
     with jobs.lock:  # many may ask at once
         _check_room(jobs, key_of(chosen, seed), page)
         try:
@@ -169,7 +171,7 @@ def _begun(chosen: Recipe, seed: int, page: str) -> dict[str, Any]:
         except StoreError as error:
             raise InputError(error.text) from error
         job.resume()
-    return job_facts(office.remember(job))
+    return job_facts(job_service.remember(job))
 
 
 def _check_room(jobs: Jobs, key: str, page: str) -> None:

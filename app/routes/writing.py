@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from app.routes.looks import Question, in_turn, problem_of
+from app.routes.looks import Question, exclusive_run, problem_of
 from app.service.build.controls import controls
 from app.service.generation import answers, generation
 from app.service.generation.training_example import example
@@ -39,7 +39,7 @@ def menu() -> dict[str, Any]:
 
 @router.post("/write")
 def write(wish: Wish) -> Response:
-    with in_turn(wish.run) as run:
+    with exclusive_run(wish.run) as run:
         asked = generation.prompt_of(run, wish.text, wish.held_out or 0)
         data = generation.written(run, asked, wish.step, wish.how)
     return Response(data, media_type="application/octet-stream")
@@ -47,12 +47,12 @@ def write(wish: Wish) -> Response:
 
 @router.post("/reply")
 def reply(asked: Asked) -> Response:
-    with in_turn(asked.run) as run:
+    with exclusive_run(asked.run) as run:
         data = answers.reply(run, problem_of(asked, run), asked.step, asked.masks)
     return Response(data, media_type="application/octet-stream")
 
 
 @router.post("/objective")
 def training_example(sample: Sample) -> dict[str, Any]:
-    with in_turn(sample.run) as run:
+    with exclusive_run(sample.run) as run:
         return example(run, sample.number)

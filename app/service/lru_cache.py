@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from typing import Any
 
 
-class Keeper:
+class LRUCache:
     """Values by key, together no larger than `most`; the newest stays in any case.
 
     Whoever asks for a value under way waits for it, and is refused it if its maker was. A maker may ask for other keys.

@@ -18,7 +18,7 @@ from app.service import attention_maps, payload
 from app.service.attention_maps import MAPS
 from app.service.inputs import Problem
 from core import InputError
-from core.analysis.head_similarity import ALIKE, COUNTS, FEWEST_TOKENS, likeness, profile
+from core.analysis.head_similarity import ALIKE, COUNTS, FEWEST_TOKENS, head_similarity, profile
 from core.capture.tape import Keep
 from core.runs.pretrained_run import PretrainedRun
 from core.runs.run import Run
@@ -109,7 +109,7 @@ def find(
         raise InputError("The model has no such head.")
     layer = here.points.index(point)
     last = other.snapshots[-1].step
-    alike = likeness(here.one(layer, head), there.profile)  # (layer, head)
+    alike = head_similarity(here.one(layer, head), there.profile)  # (layer, head)
     itself = (layer, head) if other is run and step == last else None  # nobody is more like it
     order = alike.flatten().argsort(descending=True).tolist()
     others = [place for i in order if (place := divmod(i, alike.shape[1])) != itself]

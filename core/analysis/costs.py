@@ -18,11 +18,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from core.architecture.anatomy import anatomy
-from core.architecture.build_meta import hollow
+from core.architecture.build_meta import build_meta
 from core.capture.tape import capture
 from core.config.families import Config, EncoderDecoderConfig, RecurrentConfig, Seq2SeqConfig, TransformerConfig
 from core.layers.feedforward import GATED
-from core.models import build, takes_two
+from core.models import build, is_encoder_decoder
 from core.seeding import seeded
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}  # products per step and direction
@@ -35,7 +35,7 @@ ROUNDS, PATIENCE = 7, 0.6  # a time is the quickest of so many passes, or of tho
 @lru_cache(maxsize=256)
 def parameter_count(config: Config) -> int:
     """Of a model that need not be built."""
-    return sum(weight.numel() for weight in hollow(config).parameters())
+    return sum(weight.numel() for weight in build_meta(config).parameters())
 
 
 def flops(config: Config, n: int) -> dict[str, int]:
@@ -51,7 +51,7 @@ def flops(config: Config, n: int) -> dict[str, int]:
 
 @lru_cache(maxsize=256)
 def _hollow_flops(config: Config, n: int) -> int:
-    return count_flops(hollow(config), n)
+    return count_flops(build_meta(config), n)
 
 
 def _transformer_flops(config: TransformerConfig, n: int) -> dict[str, int]:
@@ -219,7 +219,7 @@ def count_flops(model: nn.Module, n: int) -> int:
 
 def _example(model: nn.Module, n: int) -> list[Tensor]:
     ids = torch.randint(1, model.config.vocab_size, (1, n), generator=torch.Generator().manual_seed(0))
-    return [ids, ids] if takes_two(model) else [ids]
+    return [ids, ids] if is_encoder_decoder(model) else [ids]
 
 
 @torch.no_grad()

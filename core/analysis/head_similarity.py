@@ -64,7 +64,7 @@ def _relative_distance(weights: Tensor, allowed: Tensor) -> Tensor:
     return (far[..., somewhere] / furthest[somewhere]).mean(-1)
 
 
-def likeness(one: dict[str, Tensor], others: dict[str, Tensor]) -> Tensor:
+def head_similarity(one: dict[str, Tensor], others: dict[str, Tensor]) -> Tensor:
     """(…): one head's profile against those of others; what only one of both has does not count."""
     shared = [name for name in COUNTS if name in one and name in others]
     apart = sum(COUNTS[name] * (one[name] - others[name]).abs() for name in shared)

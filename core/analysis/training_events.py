@@ -45,7 +45,7 @@ HEADS = {  # by the part of the model and the kind of attention
 
 
 @dataclass(frozen=True)
-class Moment:
+class TrainingEvent:
     step: int
     text: Text
     head: str | None = None  # "blocks.0.attn.2": point and head, where it is about one
@@ -57,12 +57,12 @@ class Moment:
 History = dict[str, dict[str, Tensor]]  # point → role → (snapshot, head)
 
 
-def find_moments(run: Run, known: tuple[list[int], History] | None = None) -> list[Moment]:
+def find_training_events(run: Run, known: tuple[list[int], History] | None = None) -> list[TrainingEvent]:
     """All moments of a run, in order; those of its heads from what is known of some steps, if it is given."""
-    return sorted([*curve_moments(run), *head_moments(run, known)], key=lambda moment: moment.step)
+    return sorted([*find_curve_events(run), *find_head_events(run, known)], key=lambda moment: moment.step)
 
 
-def curve_moments(run: Run) -> list[Moment]:
+def find_curve_events(run: Run) -> list[TrainingEvent]:
     """Accuracy leaves chance; the task is solved; the curriculum reaches its longest problems."""
     chance, smooth, curve = run.task.chance, run.task.chance, []
     for step in run.steps:
@@ -74,7 +74,7 @@ def curve_moments(run: Run) -> list[Moment]:
     if any(step.limit is not None for step in run.steps):
         longest = begins([step.limit == run.task.longest for step in run.steps])
         found.append((longest, Text("problems are at full length")))
-    return [Moment(run.steps[index].index, text) for index, text in found if index is not None]
+    return [TrainingEvent(run.steps[index].index, text) for index, text in found if index is not None]
 
 
 def _wavering(run: Run) -> float:
@@ -84,7 +84,7 @@ def _wavering(run: Run) -> float:
     return math.sqrt(chance * (1 - chance) / problems * SMOOTHING / (2 - SMOOTHING))
 
 
-def head_moments(run: Run, known: tuple[list[int], History] | None = None) -> list[Moment]:
+def find_head_events(run: Run, known: tuple[list[int], History] | None = None) -> list[TrainingEvent]:
     """When each head takes on the role it keeps."""
     steps, history = known or ([snapshot.step for snapshot in run.snapshots], head_history(run))
     found = []
@@ -95,7 +95,7 @@ def head_moments(run: Run, known: tuple[list[int], History] | None = None) -> li
                 index = begins((shares[:, head] >= CLEAR).tolist())
                 if index:  # not when it is so from the start
                     place = f"{name.removesuffix('.weights')}.{head}"
-                    found.append(Moment(steps[index], becomes(place, role), place))
+                    found.append(TrainingEvent(steps[index], becomes(place, role), place))
     return found
 
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from torch import nn
 
-from core.architecture.build_meta import hollow
+from core.architecture.build_meta import build_meta
 from core.architecture.descriptions import INPUTS, Words, axes_of, described, point_words
-from core.architecture.expand_depth import deepened, shallow
+from core.architecture.expand_depth import expand_depth, shallow
 from core.architecture.flow import Source, Trace, trace
 from core.config.families import Config
 from core.models import configure
@@ -104,10 +104,10 @@ def anatomy(
 ) -> Anatomy:
     """Of a family, a preset, a configuration or a model, reading so many tokens (at most as many as it takes)."""
     config = model if isinstance(model, Config) else getattr(model, "config", None) or configure(model, **options)
-    meta, few = hollow(config), shallow(config)
+    meta, few = build_meta(config), shallow(config)
     time, target_time = min(time, config.max_len), min(target_time, config.max_len)
-    twin = meta if few == config else hollow(few)
-    seen = deepened(trace(twin, batch, time, target_time), twin, meta)
+    twin = meta if few == config else build_meta(few)
+    seen = expand_depth(trace(twin, batch, time, target_time), twin, meta)
     return Anatomy(config, _Builder(meta, seen).root(), time, target_time if "tgt" in seen.shapes else None)
 
 

@@ -21,6 +21,6 @@ class _Unfilled(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def hollow(config: Config) -> nn.Module:
+def build_meta(config: Config) -> nn.Module:
     with _Unfilled():
         return build(config, device="meta").eval()

@@ -26,7 +26,7 @@ def shallow(config: Config) -> Config:
     return replace(config, **fewer)
 
 
-def deepened(seen: Trace, twin: nn.Module, model: nn.Module) -> Trace:
+def expand_depth(seen: Trace, twin: nn.Module, model: nn.Module) -> Trace:
     """The trace of a shallow twin as that of the model, stack by stack."""
     for path, few in twin.named_modules():
         if isinstance(few, nn.ModuleList | nn.Sequential) and (depth := len(model.get_submodule(path))) > len(few):

@@ -16,7 +16,7 @@ from core.architecture.shapes import Shapes, shaped
 from core.capture.tape import Editing, _watching, capture
 from core.layers.recurrent.cells import RecurrentLayer
 from core.layers.task_heads.heads import NoHead
-from core.models import takes_two
+from core.models import is_encoder_decoder
 
 Origin = tuple[str, int | None]  # a node, and which time step of it
 SHAPE_ONLY = (Tensor.new_zeros, torch.zeros_like)  # what takes no number from its arguments
@@ -53,7 +53,7 @@ def example_inputs(model: nn.Module, batch: int, time: int, target_time: int) ->
     def ids(length: int) -> Tensor:
         return torch.zeros(batch, length, dtype=torch.long, device="meta")
 
-    if takes_two(model):
+    if is_encoder_decoder(model):
         return {"src": ids(time), "tgt": ids(target_time)}
     segments = {"segments": ids(time)} if getattr(model.config, "n_segments", 0) else {}
     return {"ids": ids(time), **segments}

@@ -5,7 +5,7 @@ Imports `core.models`; imported by training's evaluation, by pretrained models a
 
 from core.decoding.generation import generate, write, writes
 from core.decoding.options import Decoding
-from core.decoding.special_tokens import Signs, signs_of
+from core.decoding.special_tokens import SpecialTokens, special_tokens_of
 from core.decoding.strategies import Choice, Written
 
-__all__ = ["Choice", "Decoding", "Signs", "Written", "generate", "signs_of", "write", "writes"]
+__all__ = ["Choice", "Decoding", "SpecialTokens", "Written", "generate", "special_tokens_of", "write", "writes"]

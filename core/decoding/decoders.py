@@ -16,7 +16,7 @@ from core.capture.tape import observed
 from core.layers.kv_cache import Past
 from core.layers.recurrent.engine import State
 from core.layers.stack import Memory, Stack
-from core.models import takes_two
+from core.models import is_encoder_decoder
 from core.models.recurrent import RecurrentModel
 from core.models.seq2seq import Encoded, Seq2Seq
 
@@ -155,7 +155,7 @@ class RereadingWriter(Writer):
 
 def make_writer(model: nn.Module, ids: Tensor, lengths: Tensor | None, start: Tensor, cache: bool) -> Writer:
     cache = cache and can_cache(model)
-    if takes_two(model):
+    if is_encoder_decoder(model):
         if not cache:
             return RereadingTranslator(model, ids, lengths, start)
         kind = RecurrentTranslator if isinstance(model, Seq2Seq) else Translator

@@ -11,12 +11,12 @@ from core.config.families import CONFIGS, Config
 from core.decoding.beam import beam
 from core.decoding.decoders import make_writer
 from core.decoding.options import Decoding
-from core.decoding.special_tokens import OWN, Ends, chosen_signs
+from core.decoding.special_tokens import OWN, Ends, resolve_special_tokens
 from core.decoding.strategies import Watch, Written, one_by_one
 from core.errors import ConfigError, InputError
 from core.layers.masks import check_input
 from core.messages import Text
-from core.models import FAMILIES, takes_two
+from core.models import FAMILIES, is_encoder_decoder
 
 
 def generate(model: nn.Module, ids: Tensor, lengths: Tensor | None = None, **options: Any) -> Tensor:
@@ -59,10 +59,10 @@ def write(
         raise _does_not_write(model.config)
     lengths = check_input(ids, lengths, model.config.vocab_size, model.config.max_len)
     ids = ids.long()
-    signs = chosen_signs(model, bos=bos, eos=eos, pad=pad)
+    signs = resolve_special_tokens(model, bos=bos, eos=eos, pad=pad)
     check_prefix(model, ids, prefix)
     start = ids.new_full((len(ids), 1), signs.bos)
-    if takes_two(model):
+    if is_encoder_decoder(model):
         start = start if prefix is None else torch.cat([start, prefix.to(ids.device)], dim=1)
         texts, room = start.tolist(), model.config.max_len + 1 - start.shape[1]
     else:
@@ -83,7 +83,7 @@ def write(
 
 def writes(model: nn.Module) -> bool:
     """Does it predict next tokens?"""
-    return takes_two(model) or model.config.head == "lm"
+    return is_encoder_decoder(model) or model.config.head == "lm"
 
 
 def _has_lm_head(family: str) -> bool:
@@ -92,7 +92,7 @@ def _has_lm_head(family: str) -> bool:
 
 def _does_not_write(config: Config) -> ConfigError:
     able = [family for family in FAMILIES if _has_lm_head(family)]
-    pairs = [family for family, kind in FAMILIES.items() if takes_two(kind)]
+    pairs = [family for family, kind in FAMILIES.items() if is_encoder_decoder(kind)]
     if _has_lm_head(config.family):
         remedy = Text("Build it with head='lm', or use an encoder–decoder.")
     else:
@@ -108,7 +108,7 @@ def _does_not_write(config: Config) -> ConfigError:
 def check_prefix(model: nn.Module, ids: Tensor, prefix: Tensor | None) -> None:
     if prefix is None:
         return
-    if not takes_two(model):
+    if not is_encoder_decoder(model):
         raise InputError(
             "This model goes on from the tokens it is given: they are the prefix.",
         )

@@ -16,7 +16,7 @@ Ends = int | tuple[int, ...] | None  # any of several ends a text; None: nothing
 
 
 @dataclass(frozen=True)
-class Signs:
+class SpecialTokens:
     bos: int
     eos: Ends
     pad: int
@@ -26,21 +26,21 @@ class Signs:
         return () if self.eos is None else self.eos if isinstance(self.eos, tuple) else (self.eos,)
 
 
-OURS = Signs(bos=1, eos=2, pad=0)  # of all tasks here, and of the tokenizers trained here
+OURS = SpecialTokens(bos=1, eos=2, pad=0)  # of all tasks here, and of the tokenizers trained here
 
 
-def signs_of(model: nn.Module) -> Signs:
+def special_tokens_of(model: nn.Module) -> SpecialTokens:
     return getattr(model, "signs", OURS)
 
 
-def chosen_signs(model: nn.Module, **wanted: Any) -> Signs:
+def resolve_special_tokens(model: nn.Module, **wanted: Any) -> SpecialTokens:
     """The model's own where nothing else is wanted; all of them must be tokens of the model's."""
-    own, vocab_size = signs_of(model), model.config.vocab_size
+    own, vocab_size = special_tokens_of(model), model.config.vocab_size
     values = {
         name: getattr(own, name) if isinstance(value, str) and value == OWN else value
         for name, value in wanted.items()
     }
-    return Signs(**{name: _checked(name, value, vocab_size) for name, value in values.items()})
+    return SpecialTokens(**{name: _checked(name, value, vocab_size) for name, value in values.items()})
 
 
 def _checked(name: str, value: Any, vocab_size: int) -> Ends:

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from core.analysis.diagnosis.diagnose import evidence_of, notice
-from core.analysis.training_events import History, find_moments, head_history
+from core.analysis.diagnosis.diagnose import collect_evidence, diagnose
+from core.analysis.training_events import History, find_training_events, head_history
 from core.jobs.probe import Sitting
 from core.runs.run import Run
 
@@ -67,7 +67,7 @@ class Witness:
         """What seems wrong; a run that has diverged is not asked how good it is."""
         self.judged = self._tenths()
         self._accuracy = None if problems is None else self.run.evaluate(problems).accuracy
-        found = notice(evidence_of(self.run, self._accuracy, diverged))
+        found = diagnose(collect_evidence(self.run, self._accuracy, diverged))
         return {"noticed": [one.to_dict() for one in found]}
 
     def _afforded(self, what: str, look: Callable[[], News]) -> News:
@@ -101,7 +101,7 @@ class Witness:
         return {"moments": found}
 
     def _found(self) -> list[dict[str, Any]]:
-        return [asdict(moment) for moment in find_moments(self.run, self._known())]
+        return [asdict(moment) for moment in find_training_events(self.run, self._known())]
 
     def _known(self) -> tuple[list[int], History]:
         """Of the snapshots that have been looked at."""

@@ -4,6 +4,6 @@ Imports `core.layers` and `core.config`; knows nothing of tasks, training or run
 """
 
 from core.models.output import Output
-from core.models.registry import FAMILIES, build, configure, models, takes_two
+from core.models.registry import FAMILIES, build, configure, is_encoder_decoder, models
 
-__all__ = ["FAMILIES", "Output", "build", "configure", "models", "takes_two"]
+__all__ = ["FAMILIES", "Output", "build", "configure", "is_encoder_decoder", "models"]

@@ -95,6 +95,6 @@ def _no_family(kind: type[Config]) -> ConfigError:
     return unknown_name("config", kind.__name__, why, [CONFIGS[family].__name__ for family in FAMILIES])
 
 
-def takes_two(model: nn.Module | type[nn.Module]) -> bool:
+def is_encoder_decoder(model: nn.Module | type[nn.Module]) -> bool:
     """Does it read a source and a target, or one sequence?"""
     return hasattr(model, "encode")

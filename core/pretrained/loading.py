@@ -7,11 +7,11 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from core.decoding import Signs, writes
+from core.decoding import SpecialTokens, writes
 from core.errors import InputError
 from core.layers.positions import relative_position
 from core.layers.stack import Stack
-from core.models import takes_two
+from core.models import is_encoder_decoder
 from core.pretrained.checkpoint import Checkpoint, look, place, understand
 from core.pretrained.errors import PretrainedError
 from core.pretrained.folder import CONFIG, GENERATION, Folder
@@ -132,7 +132,7 @@ def fill(model: nn.Module, weights: dict[str, Tensor]) -> None:
             stack.position = relative_position(stack.config, two_sided=not stack.causal)  # computed, not stored
 
 
-def read_signs(folder: Folder, model: nn.Module) -> Signs:
+def read_signs(folder: Folder, model: nn.Module) -> SpecialTokens:
     """With what it begins and ends what it writes; the file that is about writing is asked first.
 
     Ids that are none of the model's stand for nothing. What nobody says is as transformers has it: T5 begins with
@@ -145,11 +145,11 @@ def read_signs(folder: Folder, model: nn.Module) -> Signs:
         some = listed if isinstance(listed, list) else [listed]
         return tuple(one for one in some if type(one) is int and 0 <= one < model.config.vocab_size)
 
-    usual_ends = (1,) if takes_two(model) and "eos_token_id" not in told else ()
+    usual_ends = (1,) if is_encoder_decoder(model) and "eos_token_id" not in told else ()
     ends = known("eos_token_id") or usual_ends
-    pad = next(iter(known("pad_token_id") or (() if takes_two(model) else ends)), 0)
-    begin = known("decoder_start_token_id", "bos_token_id") if takes_two(model) else known("bos_token_id")
-    return Signs(next(iter(begin), pad), ends[0] if len(ends) == 1 else ends or None, pad)
+    pad = next(iter(known("pad_token_id") or (() if is_encoder_decoder(model) else ends)), 0)
+    begin = known("decoder_start_token_id", "bos_token_id") if is_encoder_decoder(model) else known("bos_token_id")
+    return SpecialTokens(next(iter(begin), pad), ends[0] if len(ends) == 1 else ends or None, pad)
 
 
 def read_tokenizer(folder: Folder) -> Tokenizer:

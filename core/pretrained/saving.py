@@ -11,9 +11,9 @@ from safetensors.torch import save_file
 from torch import nn
 
 from core.config.families import Config
-from core.decoding import signs_of, writes
+from core.decoding import special_tokens_of, writes
 from core.errors import ConfigError
-from core.models import configure, takes_two
+from core.models import configure, is_encoder_decoder
 from core.pretrained.errors import PretrainedError
 from core.pretrained.facts import Facts
 from core.pretrained.families import Family, family_for
@@ -93,7 +93,7 @@ def their_signs(model: nn.Module) -> dict[str, Any]:
     """With what it begins and ends what it writes: what `generate` takes here, it takes there."""
     if not writes(model):
         return {}
-    signs, begin = signs_of(model), "decoder_start_token_id" if takes_two(model) else "bos_token_id"
+    signs, begin = special_tokens_of(model), "decoder_start_token_id" if is_encoder_decoder(model) else "bos_token_id"
     eos = list(signs.eos) if isinstance(signs.eos, tuple) else signs.eos
     return {begin: signs.bos, "eos_token_id": eos, "pad_token_id": signs.pad}
 

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 
 from core.capture.tape import Tape
 from core.config.families import Config
-from core.decoding import Signs, generate
+from core.decoding import SpecialTokens, generate
 from core.errors import InputError
 from core.layers.task_heads.heads import IGNORE
 from core.messages import Text, verbatim
-from core.models import takes_two
+from core.models import is_encoder_decoder
 from core.tasks.base import FORMS, DataError
 from core.tasks.layouts import Batch
 from core.text.tokenizer import Tokenizer
@@ -33,7 +33,7 @@ NAMES = {  # what tokenizers call the tokens that tasks here call so
 
 
 @dataclass(frozen=True)
-class Given:
+class PretrainedSpec:
     """What stands where a run has its recipe."""
 
     model: Config
@@ -43,7 +43,7 @@ class Given:
         return self.model.family
 
 
-class Passages:
+class FreeTextTask:
     """What a checkpoint is asked: any text its tokenizer can cut. Nobody here knows the right answer."""
 
     name = "text"
@@ -51,10 +51,10 @@ class Passages:
     chance = None
     label_names: list[Text]
 
-    def __init__(self, model: nn.Module, tokenizer: Tokenizer, labels: list[str], signs: Signs):
+    def __init__(self, model: nn.Module, tokenizer: Tokenizer, labels: list[str], signs: SpecialTokens):
         self.config, self.tokenizer = model.config, tokenizer
         head = getattr(model.config, "head", None)
-        self.forms = ("pairs" if takes_two(model) else FORMS.get(head, "none"),)
+        self.forms = ("pairs" if is_encoder_decoder(model) else FORMS.get(head, "none"),)
         count = getattr(model.config, "n_labels", 0)
         self.label_names = [verbatim(one) for one in labels] or [Text("class {i}", i=i) for i in range(count)]
         self.signs = signs
@@ -127,10 +127,12 @@ class PretrainedRun:
     seed = None
     steps: tuple = ()  # of training: unknown
 
-    def __init__(self, model: nn.Module, tokenizer: Tokenizer, *, labels: list[str] | None = None, signs: Signs):
+    def __init__(
+        self, model: nn.Module, tokenizer: Tokenizer, *, labels: list[str] | None = None, signs: SpecialTokens
+    ):
         self.model = model.eval().requires_grad_(False)
-        self.recipe = Given(model.config)
-        self.task = Passages(model, tokenizer, labels or [], signs)
+        self.recipe = PretrainedSpec(model.config)
+        self.task = FreeTextTask(model, tokenizer, labels or [], signs)
         self.snapshots = [Snapshot(0, dict(model.named_parameters()))]
 
     def views(self, *steps: int) -> Iterator[tuple[Snapshot, nn.Module]]:

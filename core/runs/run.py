@@ -17,7 +17,7 @@ from core.runs.transfer import Transferred, begin_transfer, transfer_recipe
 from core.seeding import seeded, whole_seed
 from core.tasks import Task, as_task
 from core.tasks.custom.files import without_text
-from core.tasks.custom.tasks import own_from_dict
+from core.tasks.custom.tasks import custom_from_dict
 from core.training.evaluation import Score, evaluate
 from core.training.loop import Step, Trainer
 from core.training.options import Training
@@ -43,7 +43,7 @@ def recipe_of(facts: dict[str, Any]) -> Recipe:
         model = dict(facts["model"])
         recipe = Recipe(
             configure(model.pop("family"), **model),
-            own_from_dict(facts["task"]),
+            custom_from_dict(facts["task"]),
             Training.make(**facts["training"]),
         )
     else:

@@ -24,7 +24,7 @@ ADAM = ("step", "exp_avg", "exp_avg_sq")  # what the optimiser keeps of each par
 Shape = tuple[torch.dtype, tuple[int, ...]]
 
 
-class Unfit(ValueError):
+class InvalidRunFile(ValueError):
     """Something that no run has written."""
 
 
@@ -53,7 +53,7 @@ def pack(run: Run) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
 
 def restore(run: Run, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-    """Give a run that has not begun the state it was stored in; `Unfit` if that is none of its states."""
+    """Give a run that has not begun the state it was stored in; `InvalidRunFile` if that is none of its states."""
     check_facts(run, facts)
     check_tensors(run, facts, tensors)
 
@@ -117,12 +117,12 @@ def check_tensors(run: Run, facts: Mapping[str, Any], tensors: Mapping[str, Tens
     expected = dict(_expected(run, facts))
     wrong = {name for name in expected if found.get(name) != expected[name]}
     if wrong:
-        raise Unfit(f"not as in this model: {sorted(wrong)[:3]}")
+        raise InvalidRunFile(f"not as in this model: {sorted(wrong)[:3]}")
     of_adam = dict(_expected_of_adam(run, {name.split("/")[1] for name in optimiser}))
     if optimiser != of_adam:
-        raise Unfit("not as in this optimiser")
+        raise InvalidRunFile("not as in this optimiser")
     if strange := set(found) - set(expected) - set(of_adam) - {TEXT}:
-        raise Unfit(f"no part of a run: {sorted(strange)[:3]}")
+        raise InvalidRunFile(f"no part of a run: {sorted(strange)[:3]}")
 
 
 def _expected(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Shape]]:
@@ -147,7 +147,7 @@ def _expected_of_adam(run: Run, indices: set[str]) -> Iterator[tuple[str, Shape]
 
 def _agree(what: str, is_so: bool) -> None:
     if not is_so:
-        raise Unfit(what)
+        raise InvalidRunFile(what)
 
 
 def _is_step(index: int, row: Any) -> bool:

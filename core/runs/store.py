@@ -27,7 +27,7 @@ from core.messages import Text
 from core.runs.fork import Forked
 from core.runs.recipes import Recipe
 from core.runs.run import FORMAT, Run, key_of, recipe_of
-from core.runs.serialization import TEXT, Unfit, digest, pack, restore
+from core.runs.serialization import TEXT, InvalidRunFile, digest, pack, restore
 from core.seeding import whole_seed
 from core.tasks.custom.files import with_text, without_text
 
@@ -93,7 +93,7 @@ class Store:
         recipe, seed = self._recipe(key, facts, tensors)
         try:
             if "digest" in facts and facts["digest"] != digest(tensors):  # older files have none
-                raise Unfit("not the bytes that were written")
+                raise InvalidRunFile("not the bytes that were written")
             run = Run.unbegun(recipe, seed)
             restore(run, facts, tensors)
         except UNUSABLE as error:
@@ -109,7 +109,7 @@ class Store:
                 header = file.metadata() or {}
                 told = header.get("run", "")
                 if "checked" in header and header["checked"] != _checksum(told):
-                    raise Unfit("not the facts that were written")
+                    raise InvalidRunFile("not the facts that were written")
                 facts = json.loads(told)
                 wanted = [name for name in file.keys() if names is None or name in names]  # noqa: SIM118
                 tensors = {name: file.get_tensor(name) for name in wanted}

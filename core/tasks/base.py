@@ -18,7 +18,7 @@ from core.config.families import CONFIGS, RecurrentConfig, Seq2SeqConfig
 from core.config.options import Options
 from core.errors import InputError
 from core.messages import Text, join_texts, verbatim
-from core.models import FAMILIES, takes_two
+from core.models import FAMILIES, is_encoder_decoder
 from core.tasks import layouts
 from core.tasks.baselines import blind_guess
 from core.tasks.layouts import BOS, EOS, PAD, Batch, Examples
@@ -34,7 +34,7 @@ HEADS = {
     "spans": ("pointer",),
 }
 FORMS = {head: form for form, heads in HEADS.items() if form != "pairs" for head in heads}
-TWO_SEQUENCES = tuple(family for family, kind in FAMILIES.items() if takes_two(kind))
+TWO_SEQUENCES = tuple(family for family, kind in FAMILIES.items() if is_encoder_decoder(kind))
 SPECIAL = ("·", "<s>", "</s>")  # what padding, start and end are called
 STRETCH = 4  # models get room for problems so many times as long as in training
 CHANCE_SAMPLE = 4096
@@ -205,7 +205,7 @@ class Task(Options):
         """How this model meets the task; a sentence that says why when it cannot."""
         check_model(model)
         head = getattr(model.config, "head", None)
-        form = "pairs" if takes_two(model) else FORMS.get(head)
+        form = "pairs" if is_encoder_decoder(model) else FORMS.get(head)
         if form not in self.forms:
             raise unmet(self, model.config.family, head)
         check_sizes(self, model.config, form)

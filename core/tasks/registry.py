@@ -39,11 +39,11 @@ def tasks() -> list[str]:
     return list(TASKS)
 
 
-def task(name: str, **knobs: Any) -> Task:
+def task(name: str, **task_options: Any) -> Task:
     """A task by name, with its knobs; bad ones raise `ConfigError`."""
     if name not in TASKS:
         raise unknown_name("task", name, Text("there is no such task."), TASKS)
-    return TASKS[name].make(**knobs)
+    return TASKS[name].make(**task_options)
 
 
 def as_task(wanted: Task | str) -> Task:

@@ -21,7 +21,7 @@ export const state = {
   pathOf: "hidden",
   gradientOf: "input",
   positions: {}, // of the Positions tab
-  recipe: { family: "lstm", task: "parity", variant: "default", model: {}, knobs: {}, training: {}, seed: 0 }, // to be trained next; only what differs from its variant
+  recipe: { family: "lstm", task: "parity", variant: "default", model: {}, task_options: {}, training: {}, seed: 0 }, // to be trained next; only what differs from its variant
   trained: null, // key of the run in focus on the Train tab
   trainScale: "log", // its steps: or "linear"
 };

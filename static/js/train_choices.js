@@ -3,7 +3,7 @@
 import { askJson } from "./api.js";
 import { shown, state } from "./store.js";
 
-export const PARTS = ["knobs", "model", "training"];
+export const PARTS = ["task_options", "model", "training"];
 
 const ownTask = () => shown.file?.task ?? null; // how the dropped file was read: a task like the others
 
@@ -14,13 +14,13 @@ export const hasTaskOf = ({ task, recipe }) => Boolean(taskOf(task)) && recipe.t
 export const variantsOf = (family, task) => shown.menu.recipes.filter((recipe) => recipe.family === family && recipe.task === task);
 
 export function recipeOf({ family, task, variant }) {
-  return variantsOf(family, task).find((recipe) => recipe.variant === variant) ?? { model: {}, knobs: {}, training: {}, why: null };
+  return variantsOf(family, task).find((recipe) => recipe.variant === variant) ?? { model: {}, task_options: {}, training: {}, why: null };
 }
 
 // A part's options, their defaults being those of the chosen recipe: what is marked as changed is changed from it.
 export function optionsOf(choice, part) {
   const options = {
-    knobs: taskOf(choice.task)?.knobs ?? [],
+    task_options: taskOf(choice.task)?.task_options ?? [],
     model: shown.menu.families.find(({ name }) => name === choice.family)?.options ?? [],
     training: shown.menu.training,
   }[part];
@@ -38,7 +38,7 @@ export function chooseTask(name) {
 export const chooseFamily = (family) => fresh(family, state.recipe.task);
 
 export function fresh(family, task, variant = variantsOf(family, task)[0]?.variant ?? null) {
-  return { family, task, variant, model: {}, knobs: {}, training: {}, seed: state.recipe.seed };
+  return { family, task, variant, model: {}, task_options: {}, training: {}, seed: state.recipe.seed };
 }
 
 // To check or to start it. The server is told a file's digest; if it has forgotten that file, all of it.
@@ -59,12 +59,12 @@ function bodyOf(choice) {
   return { family: choice.family, task: choice.task, variant: choice.variant, ...Object.fromEntries(parts), seed: choice.seed, file };
 }
 
-// The choice that makes a run, with changes on top: {model, knobs, training}.
+// The choice that makes a run, with changes on top: {model, task_options, training}.
 export function choiceOf({ family, task, seed, recipe }, changes = {}, variant = undefined) {
   const known = variantsOf(family, task).map((one) => one.variant);
   const choice = fresh(family, task, known.includes(variant) ? variant : known[0] ?? null);
-  const { name: _, file: __, ...knobs } = recipe.task;
-  const values = { knobs, model: recipe.model, training: recipe.training };
+  const { name: _, file: __, ...task_options } = recipe.task;
+  const values = { task_options, model: recipe.model, training: recipe.training };
   for (const part of PARTS) {
     const wanted = { ...values[part], ...changes[part] }, differing = optionsOf(choice, part).filter(({ name, default: usual }) => name in wanted && !alike(wanted[name], usual));
     choice[part] = Object.fromEntries(differing.map(({ name }) => [name, wanted[name]]));

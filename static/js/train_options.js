@@ -48,7 +48,7 @@ export class OptionControls {
   // beside the control it is about (or the first of them); false if there is none here
   complain(option, message) {
     const names = String(option ?? "").split(", ");
-    const places = ["training", "knobs", "model"].flatMap((part) => this.parts[part].map(({ controls }, i) => [controls, i === 1]));
+    const places = ["training", "task_options", "model"].flatMap((part) => this.parts[part].map(({ controls }, i) => [controls, i === 1]));
     return places.some(([controls, folded]) => {
       const found = names.some((name) => controls.complain(name, message));
       if (found && folded) this.fold.open = true;

@@ -8,7 +8,8 @@ from fastapi.testclient import TestClient
 
 import core
 from app.i18n import WORDS
-from app.routes import looks, router
+from app.routes import router
+from app.routes.errors import add_error_handlers
 from app.service import attention_arithmetic, bertviz_frame, payload
 from app.service.attention_maps import GRID_SIDE
 from app.service.inputs import held_out, typed
@@ -187,7 +188,7 @@ def test_a_shortened_memory_has_one_name_for_every_few_tokens():
 def client() -> TestClient:
     app = FastAPI()
     app.include_router(router)
-    app.add_exception_handler(InputError, looks.say_problem)
+    add_error_handlers(app)
     return TestClient(app)
 
 
@@ -267,7 +268,7 @@ def test_bertviz_pages_hold_its_script_and_no_data_and_may_not_connect(client, v
 
 def test_long_inputs_are_pooled_by_their_largest_and_one_head_stays_exact():
     model = {**SMALL, "max_len": 400}
-    run = Run(make_recipe("bert", "parity", model=model, knobs={"min_len": 300, "max_len": 300}))
+    run = Run(make_recipe("bert", "parity", model=model, task_options={"min_len": 300, "max_len": 300}))
     problem = held_out(run, 0)
     header, arrays = payload.unpack(look(run, problem).pack())
     group, sent = header["heads"][0], arrays["blocks.weights"]

@@ -160,13 +160,13 @@ def test_another_configuration_is_untrained_and_says_so(client):
 def test_a_station_that_is_not_there_is_refused_with_a_sentence(client, run, point):
     asked = client.get("/api/build/of/induction-gpt").json()
     answer = client.post("/api/build/flow", json={**asked, "run": run, "point": point})
-    assert answer.status_code == 200 and "station" in answer.json()["problem"]["en"]
+    assert answer.status_code == 422 and "station" in answer.json()["problem"]["en"]
 
 
 def test_a_held_out_problem_that_is_not_there_is_refused_with_a_sentence(client):
     asked = {"family": "gpt", "point": "logits", "run": "induction-gpt", "held_out": 5_000}
     answer = client.post("/api/build/flow", json=asked)
-    assert answer.status_code == 200 and answer.json()["problem"]["option"] == "held_out"
+    assert answer.status_code == 422 and answer.json()["problem"]["option"] == "held_out"
 
 
 def test_of_each_snapshot_only_the_thumbnail_is_held():

@@ -9,8 +9,9 @@ from fastapi.testclient import TestClient
 import core
 from app.i18n import WORDS
 from app.main import STATIC
-from app.routes import bundles, looks, router
+from app.routes import bundles, router
 from app.routes import gates as routes
+from app.routes.errors import add_error_handlers
 from app.service import gates, payload
 from app.service.inputs import Problem, held_out, typed
 from app.service.runs import run_registry, shipped
@@ -178,7 +179,7 @@ def client() -> TestClient:
     app = FastAPI()
     app.include_router(bundles.router)
     app.include_router(router)
-    app.add_exception_handler(InputError, looks.say_problem)
+    add_error_handlers(app)
     return TestClient(app)
 
 
@@ -212,7 +213,7 @@ def test_every_family_is_called_by_its_name():
 
 
 def test_one_word_for_a_token():
-    for name in ("gates", "positions", "runs", "shell"):
+    for name in ("gates", "positions", "shell"):
         text = (STATIC / f"locales/zh/{name}.json").read_text("utf-8")
         assert "符号" not in text and "“" not in text, name
 

@@ -173,7 +173,7 @@ def test_a_text_that_ends_because_the_model_is_full_says_so():
 
 def test_several_tokens_may_end_a_text():
     rows = torch.tensor([[5, 6, 3, 0], [5, 4, 0, 0], [5, 6, 7, 8]])
-    signs = generation.Signs(1, (3, 4), 0)
+    signs = generation.SpecialTokens(1, (3, 4), 0)
     texts = generation.texts_of(core.decoding.Written(rows, torch.zeros(3)), signs)
     assert texts == [[5, 6, 3], [5, 4], [5, 6, 7, 8]]
 
@@ -211,5 +211,5 @@ def test_an_option_that_is_no_text_is_refused_with_a_sentence(option):
     ):
         headers = {"content-type": "application/json"}
         answer = client.post(f"/api/{path}", content=json.dumps(body), headers=headers)
-        assert answer.status_code == 200 and answer.json()["problem"]["zh"]
+        assert answer.status_code == 422 and answer.json()["problem"]["zh"]
     assert "\\ud" in client.post("/api/write", content=json.dumps(asked), headers=headers).json()["problem"]["option"]

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from app.routes import looks
-from app.service.lru_cache import Keeper
+from app.service.lru_cache import LRUCache
 from app.service.runs import run_registry, shipped
 from core import InputError
 
@@ -29,7 +29,7 @@ def at_once(count, ask):
 
 
 def test_the_least_used_goes_when_the_bytes_are_used_up():
-    kept = Keeper(100)
+    kept = LRUCache(100)
     for key in "abc":
         kept.get(key, lambda: bytes(33))
     kept.get("a", lambda: pytest.fail("it is kept"))
@@ -42,7 +42,7 @@ def test_the_least_used_goes_when_the_bytes_are_used_up():
 
 
 def test_a_refusal_is_told_to_all_who_wait_and_is_not_kept():
-    kept, tried, all_here = Keeper(100), [], threading.Event()
+    kept, tried, all_here = LRUCache(100), [], threading.Event()
 
     def refuse():
         tried.append(1)
@@ -63,7 +63,7 @@ def test_equal_looks_at_once_are_computed_once(monkeypatch):
 
 def test_a_run_is_opened_once_and_large_ones_make_way(monkeypatch):
     opened, load = [], shipped.load
-    monkeypatch.setattr(run_registry, "_runs", Keeper(run_registry.OPENED_BYTES, run_registry._held))
+    monkeypatch.setattr(run_registry, "_runs", LRUCache(run_registry.OPENED_BYTES, run_registry._held))
     monkeypatch.setattr(shipped, "load", lambda name: opened.append(name) or load(name))
     found = at_once(6, lambda: run_registry.open_run("parity-gru"))
     assert opened == ["parity-gru"] and len({id(one) for one in found}) == 1
@@ -74,7 +74,7 @@ def test_a_run_is_opened_once_and_large_ones_make_way(monkeypatch):
 
 
 def test_answers_of_all_kinds_share_one_budget(monkeypatch):
-    monkeypatch.setattr(run_registry, "_answers", answers := Keeper(100, len))
+    monkeypatch.setattr(run_registry, "_answers", answers := LRUCache(100, len))
     first, second = (run_registry.kept(lambda run, n: bytes(n)) for _ in range(2))
     first.__wrapped__.__qualname__, second.__wrapped__.__qualname__ = "first", "second"
     for n in (40, 41):

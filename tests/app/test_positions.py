@@ -15,12 +15,12 @@ from transformers.models.roformer.modeling_roformer import (
 from transformers.models.t5.modeling_t5 import T5Attention
 
 import core
-from app.i18n import WORDS
 from app.main import make_app
 from app.service import payload, positions
 from app.service.experiments import extrapolation
 from app.service.positions import LIMITS
 from app.service.runs import shipped
+from app.service.runs.shipped_introductions import INTRODUCTIONS
 from core import InputError
 from core.runs.run import Run, key_of
 from tests.words import chinese
@@ -114,14 +114,14 @@ def test_learned_tables_are_the_runs_own_at_every_snapshot():
 def test_a_run_without_learned_positions_shows_one_that_has_them_and_says_so():
     header, _ = positions.learned("parity-rnn")
     assert not header["asked"] and header["run"] == "reverse-transformer"
-    assert header["title"]["zh"] == WORDS["zh"]["run.reverse-transformer.title"]
+    assert header["title"]["zh"] == chinese(INTRODUCTIONS["reverse-transformer"].title)
 
 
 def test_t5_bias_is_the_runs_own_at_every_snapshot(monkeypatch):
     run = Run(core.recipe("transformer", "copy", "t5"), seed=0)
     for _ in zip(range(3), run.train(), strict=False):
         pass
-    monkeypatch.setattr(positions.gallery, "open_run", lambda name: SimpleNamespace(run=run))
+    monkeypatch.setattr(positions.run_registry, "open_run", lambda name: SimpleNamespace(run=run))
     header, arrays = positions.t5_trained("mine")
     assert (
         header["asked"]

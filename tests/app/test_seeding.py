@@ -34,7 +34,7 @@ def test_it_waits_until_nobody_else_draws(begin):
 
 def test_an_untrained_stand_in_waits_too(monkeypatch):
     monkeypatch.setattr(shipped, "names", list)
-    monkeypatch.setattr(positions.gallery, "open_run", lambda name: shipped.load("parity-rnn"))
+    monkeypatch.setattr(positions.run_registry, "open_run", lambda name: shipped.load("parity-rnn"))
     test_it_waits_until_nobody_else_draws(lambda: positions.t5_trained("parity-rnn"))
 
 

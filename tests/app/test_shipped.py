@@ -6,7 +6,7 @@ import torch
 import core
 from app.service.runs import shipped
 from app.service.runs.shipped_weights import pack, unpack
-from core.analysis.training_events import find_moments
+from core.analysis.training_events import find_training_events
 from core.errors import InputError
 from core.runs.run import key_of
 from core.training.snapshots import Snapshot
@@ -34,7 +34,7 @@ def test_accuracy_and_moments_are_what_the_file_says(name):
     else:
         one = shipped.by_name(name)
         assert accuracy >= core.recipe(one.family, one.task, one.variant).goal - 0.01
-    found = {(m.step, str(m.text)) for m in find_moments(opened.run) if m.head is None}
+    found = {(m.step, str(m.text)) for m in find_training_events(opened.run) if m.head is None}
     assert found <= {(m.step, str(m.text)) for m in opened.moments}
 
 

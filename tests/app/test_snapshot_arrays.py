@@ -98,7 +98,7 @@ def test_large_maps_travel_in_steps_of_one_255th_and_pooled():
 def test_a_long_look_holds_one_layers_weights_at_a_time(monkeypatch):
     """All of them would be gigabytes for 512 tokens × 144 heads; what remains of each is pooled."""
     model = {"n_layers": 3, "n_heads": 2, "d_model": 16, "d_ff": 16, "max_len": 400}
-    run = Run(make_recipe("bert", "parity", model=model, knobs={"min_len": 300, "max_len": 300}))
+    run = Run(make_recipe("bert", "parity", model=model, task_options={"min_len": 300, "max_len": 300}))
     run.snapshots.kept += [Snapshot(step, run.snapshots[0].weights) for step in (1, 2, 3)]
     made, alive = [], []
     see = snapshot_arrays.see
@@ -118,7 +118,7 @@ def test_a_long_look_holds_one_layers_weights_at_a_time(monkeypatch):
 
 def test_measures_of_a_long_input_are_those_of_its_exact_weights():
     model = {"n_layers": 1, "n_heads": 2, "d_model": 16, "d_ff": 16, "max_len": 400}
-    run = Run(make_recipe("bert", "parity", model=model, knobs={"min_len": 200, "max_len": 200}))
+    run = Run(make_recipe("bert", "parity", model=model, task_options={"min_len": 200, "max_len": 200}))
     problem = held_out(run, 0)
     heads = look(run, problem).heads[0]
     load_parameters(run.model, run.snapshots[0].weights)
@@ -148,7 +148,7 @@ def test_a_typed_stream_is_read_to_its_last_token_and_goes_on():
     problem = typed(run, "q k d f q k d")
     assert problem.source == ["q", "k", "d", "f", "q", "k", "d"]
     said = look(run, problem).answers[-1]
-    assert said["places"] == list(range(7)) and said["said"][-1] == ["f", "f"]
+    assert said["places"] == list(range(7)) and said["said"][-1] == {"en": "f", "zh": "f"}
     assert said["right"][-3:] == [True, True, None] and said["right"][:3] == [None, None, None]
 
 
@@ -162,7 +162,7 @@ def test_bert_says_whether_the_second_sentence_follows():
         said = look(run, problem).answers[-1]
         assert len(said["said"]) == len(said["places"]) + 1 == len(said["right"]) == len(said["shares"])
         assert said["shares"][-1] == pytest.approx(float(logits.softmax(-1).max()), abs=1e-5)
-        assert ("not" in said["said"][-1][0]) == bool(logits.argmax() == 1)
+        assert ("not" in said["said"][-1]["en"]) == bool(logits.argmax() == 1)
         assert said["right"][-1] == (int(logits.argmax()) == int(problem.batch.next_sentence[0]))
     alone = look(run, typed(run, "the [MASK] gave Mary an umbrella on Thursday.")).answers[-1]
     assert len(alone["said"]) == len(alone["places"]) == 1, "of one sentence it is not asked"

@@ -16,7 +16,7 @@ import core
 from app.main import make_app
 from app.routes import train
 from app.service.build.option_titles import NAMES
-from app.service.runs.job_service import Settings, office
+from app.service.runs.job_service import Settings, job_service
 from app.service.training.menu import menu
 from app.service.training.requests import MOST_FILE_BYTES, check_size
 from app.service.training.run_titles import run_lead, run_title
@@ -35,10 +35,10 @@ GPT = {"family": "gpt", "task": "induction", "variant": "default"}
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    office.open(Settings(tmp_path_factory.mktemp("runs"), workers=1))
+    job_service.open(Settings(tmp_path_factory.mktemp("runs"), workers=1))
     yield TestClient(make_app())
-    office.close()
-    office.settings = Settings()
+    job_service.close()
+    job_service.settings = Settings()
 
 
 def refusal(answer) -> dict[str, Any]:
@@ -62,10 +62,10 @@ BAD_WISHES = [  # what is asked, and the option it is said beside
     *((wish(LSTM, training={"steps": value}), "steps") for value in (0, -5, 2.5, "", 10**12, "many")),
     *((wish(LSTM, training={"batch_size": value}), "batch_size") for value in (0, -1, 10**9, 1.5)),
     *((wish(LSTM, training={"schedule": value}), "schedule") for value in ("", "cosinus", 3, None)),
-    *((wish(LSTM, knobs={"min_len": value}), "min_len") for value in (-1, 10**9, "a")),
+    *((wish(LSTM, task_options={"min_len": value}), "min_len") for value in (-1, 10**9, "a")),
     *((wish(LSTM, model={"d_hidden": value}), "d_hidden") for value in (0, -3, 10**7, "wide", 16_384)),
     *((wish(LSTM, seed=value), "seed") for value in (-1, 2**31, 2**70, 1.5, "", "x", None, [1])),
-    (wish(LSTM, knobs={"min_len": 30, "max_len": 20}), ("min_len", "max_len")),
+    (wish(LSTM, task_options={"min_len": 30, "max_len": 20}), ("min_len", "max_len")),
     (wish(GPT, model={"n_heads": 3}), "n_heads"),
     (wish(GPT, model={"n_kv_heads": 3}), "n_kv_heads"),
     (wish(GPT, model={"d_model": 62, "n_heads": 2, "position": "rope"}), "position"),
@@ -73,15 +73,18 @@ BAD_WISHES = [  # what is asked, and the option it is said beside
     (wish(GPT, model={"head": "mlm"}), "head"),
     (wish(GPT, model={"colour": "green"}), "colour"),
     (wish(GPT, training={"beta3": 0.5}), "beta3"),
-    (wish(GPT, knobs={"depth": 3}), "depth"),
+    (wish(GPT, task_options={"depth": 3}), "depth"),
     (wish(GPT, training={"batch_size": 4_096, "accumulate": 64}), "batch_size"),
-    (wish(COPY, knobs={"max_len": 512}, training={"samples": 10_000_000, "batch_size": 1}), "samples"),
+    (wish(COPY, task_options={"max_len": 512}, training={"samples": 10_000_000, "batch_size": 1}), "samples"),
     (wish(LSTM, training={"samples": 10_000_000, "curriculum": False}), "samples"),
-    (wish(COPY, knobs={"n_symbols": 5_000, "max_len": 64}, model=TINY, training={"batch_size": 1_000}), "batch_size"),
+    (
+        wish(COPY, task_options={"n_symbols": 5_000, "max_len": 64}, model=TINY, training={"batch_size": 1_000}),
+        "batch_size",
+    ),
     (
         wish(
             GPT,
-            knobs={"max_len": 512, "n_symbols": 600},
+            task_options={"max_len": 512, "n_symbols": 600},
             model={**TINY, "n_heads": 2, "n_layers": 16, "dropout": 0.1},
         ),
         "batch_size",
@@ -108,7 +111,7 @@ def test_what_cannot_be_trained_is_said_beside_its_control(client, order):
         found = refusal(answer).get("option")
         named = set(str(found).split(", "))
         assert named & ({option} if isinstance(option, str) else set(option)), (asked, found)
-    assert not office.jobs.moving and not list(office.store.folder.glob("*")), "nothing was begun"
+    assert not job_service.jobs.moving and not list(job_service.store.folder.glob("*")), "nothing was begun"
 
 
 def test_not_even_json(client):
@@ -152,7 +155,7 @@ def test_a_file_that_cannot_be_used_is_told_apart(client, file, said):
 
 
 @pytest.mark.parametrize(
-    "knobs",
+    "task_options",
     [
         {"unit": "syllable"},
         {"unit": ["word"]},
@@ -164,12 +167,12 @@ def test_a_file_that_cannot_be_used_is_told_apart(client, file, said):
         {"data": "x"},
     ],
 )
-def test_a_good_file_with_a_bad_knob(client, knobs):
+def test_a_good_file_with_a_bad_knob(client, task_options):
     text = "the cat sat on the mat and the dog lay by the door\n" * 60
     good = client.post("/api/train/file", json=file_of(text)).json()
     assert good["kind"] == "own text" and good["rows"] > 0
-    problem = refusal(client.post("/api/train/file", json={**file_of(text), "knobs": knobs}))
-    assert problem["option"] in (*knobs, None) and next(iter(knobs)) in problem["en"]
+    problem = refusal(client.post("/api/train/file", json={**file_of(text), "task_options": task_options}))
+    assert problem["option"] in (*task_options, None) and next(iter(task_options)) in problem["en"]
 
 
 def test_a_file_that_was_sent_once_is_known_by_its_digest(client):
@@ -203,16 +206,16 @@ def test_no_page_trains_more_than_its_share(client, monkeypatch):
     with ThreadPoolExecutor(6) as many:
         told = list(many.map(lambda seed: begun(client, seed, "one"), range(6)))
     keys = [answer["key"] for answer in told if "key" in answer]
-    assert len(keys) == len(office.jobs.moving) == 2
+    assert len(keys) == len(job_service.jobs.moving) == 2
     client.post(f"/api/train/{keys[0]}/pause", json={})
-    until(lambda: office.job(keys[0]).status == "paused")
+    until(lambda: job_service.job(keys[0]).status == "paused")
     keys.append(begun(client, 10, "one")["key"])
     assert "2 runs" in refusal(client.post(f"/api/train/{keys[0]}/go", json={"page": "one"}))["en"]
     keys.append(begun(client, 11, "another")["key"])
     assert "3 runs" in refusal(client.post(f"/api/train/{keys[0]}/go", json={"page": "another"}))["en"]
     for key in keys:
         client.post(f"/api/train/{key}/stop", json={})
-    assert not office.jobs.moving
+    assert not job_service.jobs.moving
 
 
 def test_another_web_site_gives_no_orders(client):
@@ -222,25 +225,25 @@ def test_another_web_site_gives_no_orders(client):
         refusal(client.post(f"/api/train/{key}/{order}", headers={"origin": "http://evil.example"}))
         refusal(client.post(f"/api/train/{key}/{order}", content="{}", headers={"content-type": "text/plain"}))
         refusal(client.post(f"/api/train/{key}/{order}", content="{}"))
-    assert office.job(key).status in ("queued", "running")
+    assert job_service.job(key).status in ("queued", "running")
     assert client.post(f"/api/train/{key}/stop", json={}).json()["status"] == "stopped"
 
 
 def test_a_fork_keeps_what_its_task_decides(client):
     key = begun(client, 21, "mine")["key"]
-    until(lambda: office.job(key).progress)
+    until(lambda: job_service.job(key).progress)
     client.post(f"/api/train/{key}/stop", json={})
-    until(lambda: office.stored(key))
+    until(lambda: job_service.stored(key))
     asked = {"step": 0, "model": {"max_len": 131_072}}
     assert refusal(client.post(f"/api/train/{key}/fork", json=asked))["option"] == "max_len"
 
 
 def test_a_folder_in_which_nothing_can_be_stored(client, tmp_path):
-    before = office.settings
+    before = job_service.settings
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(core.ConfigError) as caught:
-        office.open(Settings(tmp_path / "file/runs"))
-    assert caught.value.option == "store" and "--store" in chinese(caught.value) and office.settings is before
+        job_service.open(Settings(tmp_path / "file/runs"))
+    assert caught.value.option == "store" and "--store" in chinese(caught.value) and job_service.settings is before
 
 
 def test_runs_that_are_not_there(client):
@@ -256,7 +259,9 @@ def test_runs_that_are_not_there(client):
 def test_every_option_has_a_name_in_both_languages():
     everything = menu()
     options = [option for family in everything["families"] for option in family["options"]]
-    options += [knob for task in everything["tasks"] for knob in task["knobs"]] + everything["training"]
+    options += [task_option for task in everything["tasks"] for task_option in task["task_options"]] + everything[
+        "training"
+    ]
     for option in options:
         assert option["title"] == {"en": str(NAMES[option["name"]]), "zh": chinese(NAMES[option["name"]])}
         assert "_" not in option["title"]["en"]
@@ -304,7 +309,7 @@ def test_an_example_gives_what_is_read_and_asks_for_what_is_answered(client):
     assert found["source"][-1] == said[0] and found["answer"]["en"] == said[1:]
     assert [said[places[0]] for places in found["alignment"]] == found["answer"]["en"]
     first = Sitting(core.Run(recipe("gpt", "induction"), seed=0)).look()["problems"][0]
-    assert (first["tokens"], first["right"]["en"]) == (found["source"], found["answer"]["en"])
+    assert (first["tokens"], [str(token) for token in first["right"]]) == (found["source"], found["answer"]["en"])
 
 
 def test_what_is_checked_is_what_core_would_train(client):

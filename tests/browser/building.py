@@ -9,7 +9,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 import core
-from core.models import takes_two
+from core.models import is_encoder_decoder
 from tests.browser.driving import open_app, wait_until
 
 # What is drawn: of every box its path, what it says and where it lies; of every arrow its two ends.
@@ -89,7 +89,9 @@ def model_of(family: str, options: dict[str, Any]) -> torch.nn.Module:
 
 def captured(model: torch.nn.Module, time: int, target_time: int) -> core.Tape:
     ids = torch.zeros(1, time, dtype=torch.long, device="meta")
-    inputs = [ids, torch.zeros(1, target_time, dtype=torch.long, device="meta")] if takes_two(model) else [ids]
+    inputs = (
+        [ids, torch.zeros(1, target_time, dtype=torch.long, device="meta")] if is_encoder_decoder(model) else [ids]
+    )
     with torch.no_grad(), core.capture(model) as tape:
         model(*inputs)
     return tape

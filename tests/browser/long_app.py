@@ -9,8 +9,8 @@ import torch
 import uvicorn
 
 from app.main import make_app
-from app.service.runs.run_registry import Offer, offer
-from app.service.runs.shipped import Opened
+from app.service.runs.run_registry import RunEntry, offer
+from app.service.runs.shipped import LoadedRun
 from core.messages import Text, verbatim
 from core.runs.recipes import make_recipe
 from core.runs.run import Run
@@ -36,14 +36,14 @@ ODD_TOKENS = [
 def long_run() -> Run:
     """Two snapshots: as initialised, and with sharper attention, so that the moment shows."""
     model = {"n_layers": LAYERS, "n_heads": HEADS, "d_model": 48, "d_ff": 48, "max_len": TOKENS + 2}
-    run = Run(make_recipe("bert", "parity", model=model, knobs={"min_len": TOKENS, "max_len": TOKENS}))
+    run = Run(make_recipe("bert", "parity", model=model, task_options={"min_len": TOKENS, "max_len": TOKENS}))
     return _sharpened(run, 100)
 
 
 def odd_run(family: str) -> Run:
     model = {"n_layers": 2, "n_heads": 3, "d_model": 24, "d_ff": 24} if family == "gpt" else {"d_hidden": 6}
-    knobs = {"n_symbols": len(ODD_TOKENS), "max_len": 10}
-    return _sharpened(Run(make_recipe(family, "induction", model=model, knobs=knobs)), 50)
+    task_options = {"n_symbols": len(ODD_TOKENS), "max_len": 10}
+    return _sharpened(Run(make_recipe(family, "induction", model=model, task_options=task_options)), 50)
 
 
 def _sharpened(run: Run, step: int) -> Run:
@@ -60,7 +60,7 @@ def put_on_offer() -> None:
     """From here on this process offers these runs besides those that are shipped."""
     for name, run in ((NAME, long_run()), (ODD_NAME, odd_run("gpt")), (ODD_LSTM, odd_run("lstm"))):
         facts = {"recipe": run.recipe.to_dict(), "seed": run.seed, "accuracy": 0.5, "accuracy_by_length": {}}
-        offer(Offer(name, verbatim(name), Text("**untrained**"), opened=Opened(name, run, [], facts)))
+        offer(RunEntry(name, verbatim(name), Text("**untrained**"), opened=LoadedRun(name, run, [], facts)))
     task = type(odd_run("gpt").task)
     show = task.show
     task.show = lambda self, ids: odd_tokens(ids) if self.n_symbols == len(ODD_TOKENS) else show(self, ids)

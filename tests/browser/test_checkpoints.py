@@ -211,9 +211,9 @@ def test_it_reads_well_at_every_size_and_in_both_languages(new_page, size, theme
     expect(page.locator(".untrained")).to_contain_text(words)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out sideways"
     page.locator(".bridge-ask button").click()  # other heads of the same model
-    likeness = page.locator(".bridge-card .number").first
-    expect(likeness).not_to_be_empty()
-    assert 0.5 < float(likeness.get_attribute("data-value")) < 1
+    head_similarity = page.locator(".bridge-card .number").first
+    expect(head_similarity).not_to_be_empty()
+    assert 0.5 < float(head_similarity.get_attribute("data-value")) < 1
     for tab in ("attention", "positions", "generate", "build", "attention"):
         page.locator(f"#tab-{tab}-button").click()
         for _ in range(60):  # what takes its time is empty until then

@@ -215,8 +215,8 @@ def test_own_file_is_read_shown_and_trained_on(new_page):
 
 def test_a_recipe_is_what_core_makes_of_it(new_page):
     page = open_train(new_page)
-    choose(page, "transformer", "copy", "learned", model={"n_heads": 8}, knobs={"n_symbols": 12})
-    made = make_recipe("transformer", "copy", model={"d_model": 64, "n_heads": 8, "n_layers": 1, "d_ff": 64, "norm_placement": "pre", "tie_embeddings": False, "position": "learned"}, knobs={"n_symbols": 12}, training={"lr": 1e-2, "steps": 100, "schedule": "linear"})  # fmt: skip
+    choose(page, "transformer", "copy", "learned", model={"n_heads": 8}, task_options={"n_symbols": 12})
+    made = make_recipe("transformer", "copy", model={"d_model": 64, "n_heads": 8, "n_layers": 1, "d_ff": 64, "norm_placement": "pre", "tie_embeddings": False, "position": "learned"}, task_options={"n_symbols": 12}, training={"lr": 1e-2, "steps": 100, "schedule": "linear"})  # fmt: skip
     wait_until(page, f"s.shown.check?.key === '{core.runs.run.key_of(made, 0)}'")
     expect(page.locator(".train-facts")).to_contain_text(f"{count(made):,}")
     changed = page.locator(".train-recipe .control.changed label code")

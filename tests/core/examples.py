@@ -13,7 +13,7 @@ from core.config.families import CONFIGS
 from core.config.options import Option
 from core.layers.masks import valid_mask
 from core.layers.task_heads.heads import IGNORE
-from core.models import takes_two
+from core.models import is_encoder_decoder
 
 torch.set_num_threads(1)  # for tensors this small, more threads only wait for each other
 
@@ -82,7 +82,7 @@ def batch(model: nn.Module, seed: int = 0, lengths: tuple[int, ...] = (7, 3, 1))
     def ids(valid: Tensor) -> Tensor:
         return torch.randint(config.vocab_size, (len(valid), int(valid.max())), generator=random)
 
-    if takes_two(model):
+    if is_encoder_decoder(model):
         target = valid.roll(1).clamp(max=5)
         inputs = {"src": ids(valid), "tgt": ids(target), "src_lengths": valid, "tgt_lengths": target}
     else:

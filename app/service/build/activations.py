@@ -19,7 +19,7 @@ from app.service.inputs import Problem
 from app.service.runs import run_registry
 from core.analysis.costs import parameter_count
 from core.config.families import Config
-from core.models import takes_two
+from core.models import is_encoder_decoder
 from core.seeding import seeded
 
 SIDE, HEADS = 64, 16  # of a thumbnail: rows and columns, and how many heads
@@ -55,7 +55,7 @@ def _untrained(
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     with seeded(SEED):
         model = core.build(config).eval()
-        lengths = (time, target_time) if takes_two(model) else (time,)
+        lengths = (time, target_time) if is_encoder_decoder(model) else (time,)
         inputs = [torch.randint(1, config.vocab_size, (1, min(n, config.max_len))) for n in lengths]
     shape, values = _seen(model, inputs, point)
     names = [[str(i) for i in ids[0].tolist()] for ids in inputs]

@@ -55,7 +55,7 @@ Read = Callable[[Reading], PretrainedRun]
 
 
 @dataclass
-class Shelf:
+class CheckpointCache:
     budget: int = BUDGET
     rate: float | None = None  # bytes a second, as measured when the last one was read
     ready: OrderedDict[str, tuple[PretrainedRun, int]] = field(

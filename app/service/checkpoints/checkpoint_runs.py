@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from app.i18n import WORDS, in_all_languages
-from app.service.checkpoints.checkpoint_cache import NotReadyError, Shelf
+from app.service.checkpoints.checkpoint_cache import CheckpointCache, NotReadyError
 from app.service.checkpoints.loading import Cost, cost_ahead, cost_at, fetch, read_rate, read_whole
 from app.service.checkpoints.locations import Place, default_root, find, is_name, places
 from app.service.example_texts import example
-from app.service.lru_cache import Keeper
-from app.service.runs.shipped import Opened
+from app.service.lru_cache import LRUCache
+from app.service.runs.shipped import LoadedRun
 from core import InputError
 from core.decoding import writes
 from core.messages import verbatim
@@ -29,14 +29,14 @@ class Settings:
 
 
 settings = Settings(default_root())
-shelf = Shelf()
-ahead = Keeper(64, lambda cost: 1)  # what those on the hub would cost
+checkpoint_cache = CheckpointCache()
+ahead = LRUCache(64, lambda cost: 1)  # what those on the hub would cost
 looking_up = threading.Lock()  # on the hub, one at a time: it may not answer for long
 
 
 def set_up(root: Path, budget: int) -> None:
     settings.root = root
-    shelf.budget = budget
+    checkpoint_cache.budget = budget
 
 
 def place_of(name: str) -> Place:
@@ -75,11 +75,11 @@ def key_of(place: Place) -> str:
     return place.name if place.source == "hub" else f"{place.name} {hash(place.fingerprint)}"
 
 
-def opened(name: str) -> Opened:
+def opened(name: str) -> LoadedRun:
     place = place_of(name)
-    checkpoint = shelf.get(key_of(place), cost(place).bytes, lambda reading: read_whole(place, reading))
+    checkpoint = checkpoint_cache.get(key_of(place), cost(place).bytes, lambda reading: read_whole(place, reading))
     facts = {"accuracy": None, "accuracy_by_length": {}, "seed": None}
-    return Opened(name, checkpoint, [], facts)
+    return LoadedRun(name, checkpoint, [], facts)
 
 
 # What the page is told
@@ -90,7 +90,7 @@ def listing() -> list[dict[str, Any]]:
     return [
         {
             "name": place.name, "title": in_all_languages(verbatim(place.title)), "family": None, "task": "text",
-            "seed": None, "accuracy": None, "checkpoint": {"source": place.source, "ready": shelf.has(key_of(place))},
+            "seed": None, "accuracy": None, "checkpoint": {"source": place.source, "ready": checkpoint_cache.has(key_of(place))},
         }
         for place in places(settings.root).values()
     ]  # fmt: skip
@@ -99,7 +99,7 @@ def listing() -> list[dict[str, Any]]:
 def told(place: Place) -> dict[str, Any]:
     """What there is to know before loading, or downloading."""
     found = cost(place)
-    about = {"seconds": found.bytes / (shelf.rate or read_rate(place))} if place.source != "hub" else {}
+    about = {"seconds": found.bytes / (checkpoint_cache.rate or read_rate(place))} if place.source != "hub" else {}
     return {
         "name": place.name,
         "title": place.title,
@@ -111,10 +111,10 @@ def told(place: Place) -> dict[str, Any]:
         "parameters": found.parameters,
         "bytes": found.bytes,
         "download": found.download,
-        "budget": shelf.budget,
+        "budget": checkpoint_cache.budget,
         "notes": [in_all_languages(note) for note in found.notes],
         **about,
-        **shelf.state(key_of(place)),
+        **checkpoint_cache.state(key_of(place)),
     }
 
 
@@ -122,14 +122,14 @@ def begin(place: Place) -> None:
     """Load it, or fetch it from the hub first."""
     found = cost(place)
     if place.source == "hub":
-        shelf.check_budget(max(found.bytes, found.download))
-        shelf.fetch(key_of(place), lambda reading: fetch(place, found.commit, reading))
+        checkpoint_cache.check_budget(max(found.bytes, found.download))
+        checkpoint_cache.fetch(key_of(place), lambda reading: fetch(place, found.commit, reading))
     else:
-        shelf.begin(key_of(place), found.bytes, lambda reading: read_whole(place, reading))
+        checkpoint_cache.begin(key_of(place), found.bytes, lambda reading: read_whole(place, reading))
 
 
 def stop(place: Place) -> None:
-    shelf.stop(key_of(place))
+    checkpoint_cache.stop(key_of(place))
 
 
 def asked_for(text: str) -> Place:

@@ -19,7 +19,7 @@ import core
 from app.service.checkpoints.checkpoint_cache import Reading
 from app.service.checkpoints.locations import HUB_CACHE, Place
 from core import InputError
-from core.decoding import signs_of
+from core.decoding import special_tokens_of
 from core.messages import Text, join_texts, verbatim
 from core.pretrained import Checkpoint
 from core.pretrained.hub import Where, snapshot
@@ -86,7 +86,7 @@ def read_whole(place: Place, reading: Reading) -> PretrainedRun:
         model, tokenizer = core.pretrained.load(found)
         check_vocabulary(model, tokenizer)
     own(model, reading)
-    return PretrainedRun(model, tokenizer, labels=list(found.labels), signs=signs_of(model))
+    return PretrainedRun(model, tokenizer, labels=list(found.labels), signs=special_tokens_of(model))
 
 
 @torch.no_grad()

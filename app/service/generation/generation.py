@@ -22,14 +22,14 @@ from core.capture.tape import Keep, Tape
 from core.config.options import Option
 from core.decoding import Decoding, Written, write, writes
 from core.decoding.filters import steer
-from core.models import takes_two
-from core.runs.pretrained_run import PretrainedRun, Signs
+from core.models import is_encoder_decoder
+from core.runs.pretrained_run import PretrainedRun, SpecialTokens
 from core.runs.run import Run
 from core.tasks import Task
 from core.tasks.layouts import BOS, EOS, PAD, Examples, prompt
 
 LONGEST = 64  # tokens written
-OURS = Signs(BOS, EOS, PAD)  # of all tasks here
+OURS = SpecialTokens(BOS, EOS, PAD)  # of all tasks here
 
 
 def options_offered() -> list[Option]:
@@ -44,7 +44,7 @@ class Prompt:
     ids: Tensor  # (1, time)
     lengths: Tensor
     right: list[int] | None
-    signs: Signs = OURS
+    signs: SpecialTokens = OURS
 
     @property
     def read(self) -> list[int]:
@@ -98,7 +98,7 @@ def beginning(run: PretrainedRun, text: str | None, index: int) -> Prompt:
 def check_space(run: Run | PretrainedRun, tokens: int) -> None:
     """One that goes on from what it reads needs a place for what it writes."""
     most = run.model.config.max_len
-    if not takes_two(run.model) and tokens >= most:
+    if not is_encoder_decoder(run.model) and tokens >= most:
         raise InputError(
             "The input has {tokens} tokens and the model reads at most {most}: no room is left to write. Shorten it.",
             tokens=tokens,
@@ -143,7 +143,7 @@ def written(run: Run, asked: Prompt, step: int, how: dict[str, Any]) -> bytes:
     for known in options_offered():
         known.check(how.get(known.name, known.default))
     options = Decoding.make(**how)
-    lengths = asked.lengths if takes_two(model) else None
+    lengths = asked.lengths if is_encoder_decoder(model) else None
     result = write(model, asked.ids, lengths, watch=watcher, **asdict(asked.signs), **options.to_dict())
     texts = texts_of(result, asked.signs)
     steps = watcher.steps or retold(model, asked, texts[0], options)
@@ -162,7 +162,7 @@ def written(run: Run, asked: Prompt, step: int, how: dict[str, Any]) -> bytes:
         "tree": watcher.tree,
         "groups": [{"name": name, "shape": list(weights.shape)} for name, weights in maps.items()],
         "cells": list(cells),
-        "two": takes_two(model),
+        "two": is_encoder_decoder(model),
         "full": filled(model, asked, texts[0], options),
     }
     arrays = {f"{name}.weights": weights for name, weights in maps.items()}
@@ -172,7 +172,7 @@ def written(run: Run, asked: Prompt, step: int, how: dict[str, Any]) -> bytes:
 def filled(model: nn.Module, asked: Prompt, text: list[int], how: Decoding) -> int | None:
     """How many tokens the model takes, if that is why the text is no longer."""
     most = model.config.max_len
-    length = len(text) if takes_two(model) else asked.ids.shape[1] + len(text)
+    length = len(text) if is_encoder_decoder(model) else asked.ids.shape[1] + len(text)
     ended = bool(text) and text[-1] in asked.signs.ends
     return most if length == most and len(text) < how.max_new and not ended else None
 
@@ -183,7 +183,7 @@ def at_step(run: Run, step: int) -> nn.Module:
     return found[1]
 
 
-def texts_of(result: Written, signs: Signs) -> list[list[int]]:
+def texts_of(result: Written, signs: SpecialTokens) -> list[list[int]]:
     """Without the padding behind the end."""
     rows = result.tokens.tolist()
     ends = [next((at + 1 for at, token in enumerate(row) if token in signs.ends), None) for row in rows]
@@ -193,7 +193,7 @@ def texts_of(result: Written, signs: Signs) -> list[list[int]]:
 def retold(model: nn.Module, asked: Prompt, text: list[int], how: Decoding) -> list[dict[str, Any]]:
     """For the best text of a beam: what each of its tokens was chosen from."""
     logits = forward(model, asked, text).logits[0, first_row(model, asked) :]  # (token, vocabulary)
-    read = [asked.signs.bos] if takes_two(model) else asked.read
+    read = [asked.signs.bos] if is_encoder_decoder(model) else asked.read
     so_far = [[*read, *text[:at]] for at in range(len(text))]
     after = steer(logits.log_softmax(-1), so_far, how).exp()
     return [distribution(*rows, token) for *rows, token in zip(logits.softmax(-1), after, text, strict=True)]
@@ -201,7 +201,7 @@ def retold(model: nn.Module, asked: Prompt, text: list[int], how: Decoding) -> l
 
 def first_row(model: nn.Module, asked: Prompt) -> int:
     """Of what a decoder reads, the step at which it chooses its first token."""
-    return 0 if takes_two(model) else asked.ids.shape[1] - 1
+    return 0 if is_encoder_decoder(model) else asked.ids.shape[1] - 1
 
 
 def rows_of(model: nn.Module, asked: Prompt, text: list[int]) -> Keep:
@@ -209,7 +209,7 @@ def rows_of(model: nn.Module, asked: Prompt, text: list[int]) -> Keep:
     begin = first_row(model, asked)
 
     def keep(name: str, value: Tensor) -> Tensor | None:
-        if takes_two(model) and not name.startswith("decoder"):
+        if is_encoder_decoder(model) and not name.startswith("decoder"):
             return None
         if name.endswith(".weights"):
             return value[0, :, begin : begin + len(text)].clone()  # (head, token, key)
@@ -234,6 +234,6 @@ def gates_of(tape: Tape) -> dict[str, np.ndarray]:
 
 def forward(model: nn.Module, asked: Prompt, text: list[int]) -> core.models.Output:
     """One pass over all that was read and written but the last token, which nothing follows."""
-    if takes_two(model):
+    if is_encoder_decoder(model):
         return model(asked.ids, torch.tensor([[asked.signs.bos, *text[:-1]]]), asked.lengths)
     return model(torch.cat([asked.ids, torch.tensor([text[:-1]], dtype=torch.long)], dim=1))

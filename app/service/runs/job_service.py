@@ -49,7 +49,7 @@ class Settings:
     ray: str | None = None  # a cluster's address
 
 
-class Office:
+class JobService:
     """Makes the jobs when they are first asked for, and remembers those that somebody has asked about."""
 
     def __init__(self):
@@ -122,7 +122,7 @@ def _facts(store: Store, key: str, modified: int, size: int) -> dict[str, Any]:
     return store.facts(key)
 
 
-office = Office()
+job_service = JobService()
 
 
 def is_key(name: str) -> bool:
@@ -131,13 +131,13 @@ def is_key(name: str) -> bool:
 
 
 @asynccontextmanager
-async def open_hours(app: FastAPI) -> AsyncIterator[None]:
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Workers import torch while the first page is being read, and end with the server."""
-    warm_up = threading.Timer(WARM_UP_SECONDS, lambda: office.jobs)
+    warm_up = threading.Timer(WARM_UP_SECONDS, lambda: job_service.jobs)
     warm_up.daemon = True
     warm_up.start()
     try:
         yield
     finally:
         warm_up.cancel()
-        office.close()
+        job_service.close()

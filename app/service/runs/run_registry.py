@@ -15,14 +15,14 @@ from typing import Any
 from app.i18n import in_all_languages
 from app.service.checkpoints import checkpoint_runs
 from app.service.generation.generation import usual_length
-from app.service.lru_cache import Keeper
+from app.service.lru_cache import LRUCache
 from app.service.runs import shipped
-from app.service.runs.job_service import is_key, office
-from app.service.runs.shipped import Opened
+from app.service.runs.job_service import is_key, job_service
+from app.service.runs.shipped import LoadedRun
 from app.service.runs.shipped_introductions import INTRODUCTIONS
 from app.service.training.run_titles import run_lead, run_title
 from core import InputError
-from core.analysis.training_events import Moment, find_moments
+from core.analysis.training_events import TrainingEvent, find_training_events
 from core.decoding import writes
 from core.jobs.outcome import outcome_of
 from core.messages import Text
@@ -36,7 +36,7 @@ JUDGED_ON = 256  # held-out problems, of a run that has not ended
 
 
 @dataclass(frozen=True)
-class Offer:
+class RunEntry:
     """A run under a name, with what is said about it and where looking begins."""
 
     name: str
@@ -44,10 +44,10 @@ class Offer:
     lead: Text
     first_input: str = ""
     focus: dict[str, Any] = field(default_factory=dict)
-    opened: Opened | None = None  # a run that is already here; None: a shipped one, opened when it is asked for
+    opened: LoadedRun | None = None  # a run that is already here; None: a shipped one, opened when it is asked for
 
 
-def _held(opened: Opened) -> int:
+def _held(opened: LoadedRun) -> int:
     """Bytes, roughly; at least what keeps the number of runs below `MOST_OPENED`."""
     run = opened.run
     weights = [
@@ -58,35 +58,35 @@ def _held(opened: Opened) -> int:
     return max(held, OPENED_BYTES // MOST_OPENED)
 
 
-_others: dict[str, Offer] = {}
-_runs = Keeper(OPENED_BYTES, _held)
+_others: dict[str, RunEntry] = {}
+_runs = LRUCache(OPENED_BYTES, _held)
 _opening = threading.Semaphore(2)  # apart from models that run: those wait for what is being opened
-_answers = Keeper(ANSWER_BYTES, lambda answer: len(answer) if isinstance(answer, bytes) else answer.nbytes)
+_answers = LRUCache(ANSWER_BYTES, lambda answer: len(answer) if isinstance(answer, bytes) else answer.nbytes)
 
 
-def offer(one: Offer) -> None:
+def offer(one: RunEntry) -> None:
     """Put a run beside the shipped ones."""
     _others[one.name] = one
 
 
-def offers() -> dict[str, Offer]:
+def offers() -> dict[str, RunEntry]:
     return {name: _shipped_offer(name) for name in shipped.names()} | _others
 
 
-def _shipped_offer(name: str) -> Offer:
+def _shipped_offer(name: str) -> RunEntry:
     one = shipped.by_name(name)
-    return Offer(name, *INTRODUCTIONS[name], one.first_input, one.focus)
+    return RunEntry(name, *INTRODUCTIONS[name], one.first_input, one.focus)
 
 
-def _opened_once(make: Callable[..., Opened], *which: Hashable) -> Opened:
-    def opened() -> Opened:
+def _opened_once(make: Callable[..., LoadedRun], *which: Hashable) -> LoadedRun:
+    def opened() -> LoadedRun:
         with _opening:
             return make(*which)
 
     return _runs.get(which, opened)
 
 
-def open_run(name: str) -> Opened:
+def open_run(name: str) -> LoadedRun:
     """A run by the name it is offered under, or by its key."""
     if checkpoint_runs.is_name(name):
         return checkpoint_runs.opened(name)
@@ -98,16 +98,16 @@ def open_run(name: str) -> Opened:
     return found.opened or _opened_once(shipped.load, name)
 
 
-def _trained(key: str, index: int) -> Opened:
+def _trained(key: str, index: int) -> LoadedRun:
     """A run from the store as it stands after so many steps: the same key and number, the same run."""
     try:
-        run = office.store.load(key)
+        run = job_service.store.load(key)
     except StoreError as error:
         raise InputError(error.text) from error
     run.model.eval()
     if run.snapshots[-1].step < index:  # in the middle of its training, or where it was stopped
         run.snapshots.kept.append(Snapshot.of(run.trainer.index, run.model))
-    ended = outcome_of(office.store, key, len(run.steps)) or {}
+    ended = outcome_of(job_service.store, key, len(run.steps)) or {}
     accuracy = ended.get("accuracy")
     facts = {
         "recipe": run.recipe.to_dict(),
@@ -116,8 +116,8 @@ def _trained(key: str, index: int) -> Opened:
         "accuracy_by_length": {},
     }
     known = ended.get("moments") if accuracy is not None else None
-    moments = find_moments(run) if known is None else [Moment(**m) for m in known]
-    return Opened(key, run, moments, facts)
+    moments = find_training_events(run) if known is None else [TrainingEvent(**m) for m in known]
+    return LoadedRun(key, run, moments, facts)
 
 
 def state_of(name: str) -> Hashable:
@@ -127,9 +127,9 @@ def state_of(name: str) -> Hashable:
     if not is_key(name):
         one = _others.get(name)
         return None if one is None else id(one.opened)
-    facts = office.stored(name)
+    facts = job_service.stored(name)
     if facts is None or not facts["steps"]:
-        office.job(name)  # refuses what nobody knows
+        job_service.job(name)  # refuses what nobody knows
         raise InputError(
             "Nothing of this run is stored yet; it is, a moment after its training has begun.",
         )
@@ -206,7 +206,7 @@ def story(name: str) -> dict[str, Any]:
     }
 
 
-def _trained_offer(opened: Opened) -> Offer:
+def _trained_offer(opened: LoadedRun) -> RunEntry:
     run = opened.run
     lead = run_lead(run.recipe, run.seed, opened.facts["accuracy"], len(run.steps))
-    return Offer(opened.name, run_title(run.recipe, run.seed), lead)
+    return RunEntry(opened.name, run_title(run.recipe, run.seed), lead)

@@ -20,7 +20,7 @@ from safetensors.torch import save_file
 import core
 from app.service.runs.shipped_weights import pack, unpack
 from core.analysis.measures import count_parameters
-from core.analysis.training_events import Moment, find_moments
+from core.analysis.training_events import TrainingEvent, find_training_events
 from core.messages import Text, text_hook
 from core.runs.pretrained_run import PretrainedRun
 from core.runs.recipes import recipe_from_dict
@@ -70,12 +70,12 @@ SHIPPED = [
 
 
 @dataclass(frozen=True)
-class Opened:
+class LoadedRun:
     """A run that can be looked at: a shipped one, one trained here, or a checkpoint, with what is known of it."""
 
     name: str
     run: Run | PretrainedRun
-    moments: list[Moment]
+    moments: list[TrainingEvent]
     facts: dict[str, Any]
 
     @property
@@ -98,7 +98,7 @@ def facts_of(name: str) -> dict[str, Any]:
         return json.loads(file.metadata()["run"], object_hook=text_hook)
 
 
-def load(name: str) -> Opened:
+def load(name: str) -> LoadedRun:
     facts = facts_of(name)
     with safe_open(FOLDER / f"{name}.safetensors", "pt") as file:
         tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
@@ -107,15 +107,15 @@ def load(name: str) -> Opened:
     run.snapshots.kept = unpack(tensors, facts["snapshots"], run.snapshots[0])
     load_parameters(run.model, run.snapshots[-1].weights)
     run.model.eval()
-    moments = [Moment(**m) for m in facts["moments"]]
-    return Opened(name, run, moments, facts)
+    moments = [TrainingEvent(**m) for m in facts["moments"]]
+    return LoadedRun(name, run, moments, facts)
 
 
 def make(one: Shipped) -> None:
     run = Run(core.recipe(one.family, one.task, one.variant), one.seed)
     for _ in run.train():
         pass
-    moments = find_moments(run)
+    moments = find_training_events(run)
     keep = thinned([s.step for s in run.snapshots], one.snapshots, {m.step for m in moments})
     run.snapshots.kept = [s for s in run.snapshots if s.step in keep]
     accuracy = run.evaluate(EVALUATED_ON).accuracy

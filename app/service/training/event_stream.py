@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from app.i18n import in_all_languages
-from app.service.runs.job_service import office
+from app.service.runs.job_service import job_service
 from app.service.training.job_view import job_facts, rows_of, thinned
 from core.jobs import Job
 
@@ -19,7 +19,7 @@ FACTS_SECONDS = 0.5  # between two accounts of a job that only makes steps
 LINGER_SECONDS = 3.0  # looked at often for so long after something moved
 
 
-class Ear:
+class StreamCursor:
     """One run, and what has been told of it."""
 
     def __init__(self, key: str):
@@ -33,7 +33,7 @@ class Ear:
         self.moments: list | None = None
 
     def news(self) -> list[tuple[str, dict[str, Any]]]:
-        job = office.find(self.key)
+        job = job_service.find(self.key)
         if job is None:
             told, self.gone = self.gone, True
             return [] if told else [("gone", {"key": self.key})]
@@ -76,7 +76,7 @@ listeners = 0  # how many there are now
 async def events(keys: list[str]) -> AsyncIterator[str]:
     """Until the listener leaves. Jobs are asked in another thread, so that the loop never waits for their lock."""
     global listeners
-    ears = [Ear(key) for key in keys]
+    ears = [StreamCursor(key) for key in keys]
     listeners += 1
     try:
         yield "retry: 1000\n\n"
@@ -95,7 +95,7 @@ async def events(keys: list[str]) -> AsyncIterator[str]:
         listeners -= 1
 
 
-def _spoken(ears: list[Ear]) -> str:
+def _spoken(ears: list[StreamCursor]) -> str:
     return "".join(
         f"event: {name}\ndata: {json.dumps(data, default=in_all_languages)}\n\n"
         for ear in ears

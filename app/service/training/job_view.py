@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.i18n import in_all_languages, translated
-from app.service.runs.job_service import office
+from app.service.runs.job_service import job_service
 from app.service.training import requests
 from app.service.training.run_titles import run_marks, run_title
 from app.service.training.titles import task_title
@@ -19,7 +19,7 @@ MOST_ROWS = 1500  # of the steps so far, when somebody begins to listen
 def job_facts(job: Job) -> dict[str, Any]:
     recipe = job.recipe
     options = recipe.training
-    queue = [other.key for other in office.jobs.waiting]
+    queue = [other.key for other in job_service.jobs.waiting]
     rates = job.rates(max(0, job.progress - 1))
     stored, forkable = stored_state(job)
     return {
@@ -35,7 +35,7 @@ def job_facts(job: Job) -> dict[str, Any]:
         "index": job.progress,
         "steps": options.steps,
         "place": queue.index(job.key) + 1 if job.key in queue else None,
-        "sharing": {"runs": len(office.jobs.moving), "workers": office.jobs.size},
+        "sharing": {"runs": len(job_service.jobs.moving), "workers": job_service.jobs.size},
         "seconds_left": job.seconds_left,
         "tokens_per_s": rates[-1] if rates else None,
         "accuracy": job.seen.accuracy,
@@ -53,7 +53,7 @@ def job_facts(job: Job) -> dict[str, Any]:
 
 def stored_state(job: Job) -> tuple[int | None, list[int] | None]:
     """How far what other tabs can look at goes, and the steps at which it can be forked."""
-    facts = office.stored(job.key)
+    facts = job_service.stored(job.key)
     if facts is None:
         return None, None
     return facts["index"], sorted({*facts["snapshots"], facts["index"]})

@@ -18,7 +18,7 @@ from core.config.families import CONFIGS
 from core.messages import verbatim
 from core.runs.recipes import RECIPES, SOLVED
 from core.tasks import TASKS
-from core.tasks.custom.tasks import Own
+from core.tasks.custom.tasks import CustomTask
 from core.training.options import Training
 
 MAIN = (  # what a recipe is mostly about, in the order in which it is shown
@@ -70,7 +70,7 @@ def _task(name: str) -> dict[str, Any]:
         "title": in_all_languages(task_title(name)),
         "help": in_all_languages(task.help),
         "families": task.families,
-        "knobs": options_of(task.options()),
+        "task_options": options_of(task.options()),
         "chance": task.chance,
     }
 
@@ -83,11 +83,11 @@ def _recipe(family: str, task: str, variant: str, parts: dict[str, Any]) -> dict
         "title": in_all_languages(variant_title(variant)),
         "goal": parts.get("goal", SOLVED),
         "why": in_all_languages(parts["why"]) if "why" in parts else None,
-        **{part: parts.get(part, {}) for part in ("model", "knobs", "training")},
+        **{part: parts.get(part, {}) for part in ("model", "task_options", "training")},
     }
 
 
-def file_facts(task: Own) -> dict[str, Any]:
+def file_facts(task: CustomTask) -> dict[str, Any]:
     """How somebody's file was read."""
     data, examples = task.data, task.evaluation(1)
     held_out = int(data.held_out.sum())
@@ -106,13 +106,13 @@ def file_facts(task: Own) -> dict[str, Any]:
         "vocabulary": {"size": len(data.tokens), "tokens": data.tokens[:200]},
         "labels": data.labels[:200],
         "families": task.families,
-        "knobs": options_of(task.options()),
+        "task_options": options_of(task.options()),
         "chance": task.chance,
         "example": task.say(examples.source[0, : examples.source_lengths[0]].tolist()),
     }
 
 
-def _row(task: Own, index: int) -> dict[str, str]:
+def _row(task: CustomTask, index: int) -> dict[str, str]:
     one = task.examples(torch.tensor([index]))
     source = one.source[0, : one.source_lengths[0]].tolist()
     return {"problem": task.say(source), "answer": str(task.say_answer(source, one))}

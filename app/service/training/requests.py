@@ -20,7 +20,7 @@ from core.runs.fork import Forked
 from core.runs.recipes import RECIPES, Recipe, make_recipe, recipe
 from core.tasks import TASKS, Task
 from core.tasks.custom.files import Content
-from core.tasks.custom.tasks import Own, custom_task
+from core.tasks.custom.tasks import CustomTask, custom_task
 from core.tasks.layouts import Examples
 from core.training.options import Training
 
@@ -30,7 +30,7 @@ OWN = ("own text", "own pairs", "own labels", "own tags")
 MOST_FILE_BYTES = 5_000_000
 FILES_KEPT = 8
 MOST_PARAMETERS = 10_000_000
-PARTS = ("model", "knobs", "training")
+PARTS = ("model", "task_options", "training")
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Wish:
     task: str
     variant: str | None = None
     model: Mapping[str, Any] = field(default_factory=dict)
-    knobs: Mapping[str, Any] = field(default_factory=dict)
+    task_options: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     file: Mapping[str, str] | None = None  # name and text, or name and digest of one that was read before
@@ -65,7 +65,7 @@ def _named_recipe(wish: Wish) -> Recipe:
         recipe(wish.family, wish.task, wish.variant)  # refuses what is not there
         base = RECIPES[wish.family, wish.task][wish.variant]
     options = {part: {**base.get(part, {}), **getattr(wish, part)} for part in PARTS}
-    task = TASKS[wish.task].make(**options["knobs"])
+    task = TASKS[wish.task].make(**options["task_options"])
     _check_met(task, wish.family)
     return make_recipe(wish.family, wish.task, **options, **{k: base[k] for k in ("why", "goal") if k in base})
 
@@ -78,7 +78,7 @@ def _own_recipe(wish: Wish) -> Recipe:
             Text("this task is made from a file."),
             Text("Give a .txt, .csv, .tsv or .jsonl file."),
         )
-    task = own_task(wish.file, dict(wish.knobs))
+    task = own_task(wish.file, dict(wish.task_options))
     _check_met(task, wish.family)
     given = dict(wish.model)
     needed = task.model_options(wish.family, given.pop("head", None))
@@ -121,7 +121,7 @@ def _not_one_of(option: str, value: str, known: Mapping[str, Any]) -> ConfigErro
 _files: dict[str, Content] = {}  # the last few, by digest: so that a file need not be sent with every question
 
 
-def own_task(file: Mapping[str, str], knobs: dict[str, Any]) -> Own:
+def own_task(file: Mapping[str, str], task_options: dict[str, Any]) -> CustomTask:
     """The task that a file makes; read once for the same knobs."""
     name, text = file.get("name", "own.txt"), file.get("text")
     if text is None:
@@ -146,7 +146,7 @@ def own_task(file: Mapping[str, str], knobs: dict[str, Any]) -> Own:
             ),
             Text("Use a part of it."),
         )
-    task = _read(name, text, json.dumps(knobs, sort_keys=True))
+    task = _read(name, text, json.dumps(task_options, sort_keys=True))
     _files.pop(task.content.digest, None)
     _files[task.content.digest] = task.content
     for digest in list(_files)[:-FILES_KEPT]:
@@ -155,9 +155,9 @@ def own_task(file: Mapping[str, str], knobs: dict[str, Any]) -> Own:
 
 
 @lru_cache(maxsize=FILES_KEPT)
-def _read(name: str, text: str, knobs: str) -> Own:
+def _read(name: str, text: str, task_options: str) -> CustomTask:
     """The knobs as JSON: whatever they are, they can be remembered, and refused by the task."""
-    return custom_task(name, text.encode(), **json.loads(knobs))
+    return custom_task(name, text.encode(), **json.loads(task_options))
 
 
 # What is too large
@@ -206,7 +206,7 @@ def differences(chosen: Recipe, usual: Recipe) -> list[dict[str, Any]]:
     found = []
     for part, here, there in (
         ("model", chosen.model.to_dict(), usual.model.to_dict()),
-        ("knobs", chosen.task.to_dict(), usual.task.to_dict()),
+        ("task_options", chosen.task.to_dict(), usual.task.to_dict()),
         ("training", chosen.training.to_dict(), usual.training.to_dict()),
     ):
         for name in here:

@@ -76,18 +76,18 @@ def _variants(family: str, task: str) -> dict[str, Options]:
 def _defaults(made_of: Recipe) -> Options:
     """Of a pair that nobody has tuned."""
     needed = made_of.task.model_options(made_of.family, getattr(made_of.model, "head", None))
-    knobs = {option.name: option.default for option in made_of.task.options()}
-    return _flat(configure(made_of.family, **needed).to_dict(), Training.make().to_dict(), knobs)
+    task_options = {option.name: option.default for option in made_of.task.options()}
+    return _flat(configure(made_of.family, **needed).to_dict(), Training.make().to_dict(), task_options)
 
 
 def _options(made_of: Recipe) -> Options:
     return _flat(made_of.model.to_dict(), made_of.training.to_dict(), made_of.task.to_dict())
 
 
-def _flat(model: Options, training: Options, knobs: Options) -> Options:
+def _flat(model: Options, training: Options, task_options: Options) -> Options:
     """Without what follows from the task, and without a file's text."""
     model = {name: value for name, value in model.items() if name not in SIZES_FROM_TASK}
-    return {name: value for name, value in {**model, **training, **knobs}.items() if name in NAMES}
+    return {name: value for name, value in {**model, **training, **task_options}.items() if name in NAMES}
 
 
 def _told(name: str, value: Any) -> Text:

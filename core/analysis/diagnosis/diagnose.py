@@ -6,14 +6,14 @@ before symptoms: that it stays at chance is said only when nothing explains it.
 
 from __future__ import annotations
 
-from core.analysis.diagnosis.evidence import Evidence, evidence_of
-from core.analysis.diagnosis.rules import CAUSES, Notice, at_chance, dead_heads, diverged, exploding, unfinished
+from core.analysis.diagnosis.evidence import Evidence, collect_evidence
+from core.analysis.diagnosis.rules import CAUSES, Diagnosis, at_chance, dead_heads, diverged, exploding, unfinished
 
 SETTLED = 0.6  # the share of its training after which a run is judged
 FEWEST_STEPS = 10
 
 
-def notice(seen: Evidence) -> list[Notice]:
+def diagnose(seen: Evidence) -> list[Diagnosis]:
     """Nothing, while nothing is wrong or it is too early to tell."""
     if seen.diverged:
         return [diverged(seen)]
@@ -31,14 +31,14 @@ def notice(seen: Evidence) -> list[Notice]:
     return found
 
 
-def _widest(found: list[Notice]) -> list[Notice]:
+def _widest(found: list[Diagnosis]) -> list[Diagnosis]:
     """Without those whose change is only a part of another's: alone it is known not to be enough."""
     return [one for one in found if not any(one is not other and _holds(other, one) for other in found)]
 
 
-def _holds(whole: Notice, part: Notice) -> bool:
+def _holds(whole: Diagnosis, part: Diagnosis) -> bool:
     inside = all(changed.items() <= whole.changes.get(name, {}).items() for name, changed in part.changes.items())
     return inside and whole.changes != part.changes
 
 
-__all__ = ["Evidence", "Notice", "evidence_of", "notice"]
+__all__ = ["Diagnosis", "Evidence", "collect_evidence", "diagnose"]

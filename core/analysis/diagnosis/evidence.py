@@ -56,7 +56,7 @@ def differences(recipe: Recipe, usual: Recipe) -> dict[str, dict[str, Any]]:
     found = {}
     for part, here, there in (
         ("model", recipe.model.to_dict(), usual.model.to_dict()),
-        ("knobs", recipe.task.to_dict(), usual.task.to_dict()),
+        ("task_options", recipe.task.to_dict(), usual.task.to_dict()),
         ("training", recipe.training.to_dict(), usual.training.to_dict()),
     ):
         changed = {name: there[name] for name in there if there[name] != here.get(name)}
@@ -68,7 +68,7 @@ def differences(recipe: Recipe, usual: Recipe) -> dict[str, dict[str, Any]]:
 
 
 @torch.no_grad()
-def evidence_of(run: Run, held_out: float | None = None, diverged: bool = False) -> Evidence:
+def collect_evidence(run: Run, held_out: float | None = None, diverged: bool = False) -> Evidence:
     """The run as it stands; nothing of it is changed."""
     goal = RECIPES.get((run.recipe.family, run.task.name), {}).get("default", {}).get("goal", run.recipe.goal)
     batch = run.task.lay_out(run.task.evaluation(PROBLEMS), run.trainer.form).to(run.trainer.device)

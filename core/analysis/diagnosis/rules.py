@@ -21,7 +21,7 @@ SPIKE = 30.0  # a gradient so many times the usual one
 
 
 @dataclass(frozen=True)
-class Notice:
+class Diagnosis:
     kind: str
     what: Text
     remedy: Text
@@ -32,10 +32,10 @@ class Notice:
         return asdict(self)
 
 
-def diverged(seen: Evidence) -> Notice:
+def diverged(seen: Evidence) -> Diagnosis:
     lr = _better_lr(seen, lower=True)
     clip = {} if seen.recipe.training.clip else {"clip": 1.0}
-    return Notice(
+    return Diagnosis(
         "diverged",
         Text(
             "The loss exploded after {steps} steps: the updates are too large.", steps=len(seen.steps),
@@ -45,14 +45,14 @@ def diverged(seen: Evidence) -> Notice:
     )  # fmt: skip
 
 
-def exploding(seen: Evidence) -> Notice | None:
+def exploding(seen: Evidence) -> Diagnosis | None:
     """A gradient far longer than usual, and nothing that cuts it."""
     norms = [step.grad_norm for step in seen.steps]
     usual, longest = median(norms), max(norms)
     if seen.recipe.training.clip or longest < SPIKE * usual or usual == 0:
         return None
     step = seen.steps[norms.index(longest)].index
-    return Notice(
+    return Diagnosis(
         "exploding",
         Text(
             "At step {step} the gradient was {longest:.3g}, {ratio:.0f} times as long as usual, and "
@@ -63,13 +63,13 @@ def exploding(seen: Evidence) -> Notice | None:
     )  # fmt: skip
 
 
-def sees_the_future(seen: Evidence) -> Notice | None:
+def sees_the_future(seen: Evidence) -> Diagnosis | None:
     model = seen.recipe.model
     if getattr(model, "causal", True) or model.head != "lm" or seen.held_out is None:
         return None
     if seen.accuracy - seen.held_out < CHEATING:
         return None
-    return Notice(
+    return Diagnosis(
         "no_mask",
         Text(
             "In training {accuracy:.0%} are right, but when it writes by itself {held_out:.0%}: "
@@ -82,12 +82,12 @@ def sees_the_future(seen: Evidence) -> Notice | None:
     )
 
 
-def shut_gates(seen: Evidence) -> Notice | None:
+def shut_gates(seen: Evidence) -> Diagnosis | None:
     shut = {name: mean for name, (mean, _) in seen.gates.items() if name.endswith(".forget") and mean < SHUT}
     if not shut or not hasattr(seen.recipe.model, "forget_bias"):
         return None
     mean = fmean(shut.values())
-    return Notice(
+    return Diagnosis(
         "shut_gates",
         Text(
             "The forget gates are shut: {mean:.0%} open on average. The cell is emptied at every step.",
@@ -98,13 +98,13 @@ def shut_gates(seen: Evidence) -> Notice | None:
     )
 
 
-def saturated_gates(seen: Evidence) -> Notice | None:
+def saturated_gates(seen: Evidence) -> Diagnosis | None:
     stuck = {name: share for name, (_, share) in seen.gates.items() if share > SATURATED}
     lr = _better_lr(seen, lower=True)
     if not stuck or shut_gates(seen) or lr >= seen.recipe.training.lr:  # shut from the start: smaller steps open none
         return None
     name, share = max(stuck.items(), key=lambda pair: pair[1])
-    return Notice(
+    return Diagnosis(
         "saturated_gates",
         Text(
             "{share:.0%} of the values of {name} are almost 0 or 1: hardly any gradient passes.",
@@ -116,13 +116,13 @@ def saturated_gates(seen: Evidence) -> Notice | None:
     )
 
 
-def no_positions(seen: Evidence) -> Notice | None:
+def no_positions(seen: Evidence) -> Diagnosis | None:
     model = seen.recipe.model
     if getattr(model, "position", None) != "none" or getattr(model, "causal", False):
         return None  # a causal mask tells a model where it is
     usual = seen.usual
     position = usual.model.position if usual and usual.model.position != "none" else "learned"
-    return Notice(
+    return Diagnosis(
         "no_positions",
         Text(
             "Without positions it sees which tokens there are, but not where.",
@@ -132,11 +132,11 @@ def no_positions(seen: Evidence) -> Notice | None:
     )
 
 
-def bottleneck(seen: Evidence) -> Notice | None:
+def bottleneck(seen: Evidence) -> Diagnosis | None:
     if getattr(seen.recipe.model, "attention", None) != "none":
         return None
     longest = seen.recipe.task.longest
-    return Notice(
+    return Diagnosis(
         "bottleneck",
         Text(
             "One vector must hold the whole source, up to {longest} tokens.",
@@ -147,13 +147,13 @@ def bottleneck(seen: Evidence) -> Notice | None:
     )
 
 
-def too_shallow(seen: Evidence) -> Notice | None:
+def too_shallow(seen: Evidence) -> Diagnosis | None:
     """Told only where the recommended recipe needs more layers: how many are enough cannot be seen in the run."""
     usual, model = seen.usual, seen.recipe.model
     if not isinstance(model, TransformerConfig) or usual is None or usual.model.n_layers <= model.n_layers:
         return None
     layers = usual.model.n_layers
-    return Notice(
+    return Diagnosis(
         "too_shallow",
         Text(
             "It has n_layers = {n_layers}, but this task is known to take {layers}: a later layer "
@@ -166,12 +166,12 @@ def too_shallow(seen: Evidence) -> Notice | None:
     )
 
 
-def by_heart(seen: Evidence) -> Notice | None:
+def by_heart(seen: Evidence) -> Diagnosis | None:
     samples = seen.recipe.training.samples
     if samples is None or seen.held_out is None or seen.accuracy - seen.held_out < GAP:
         return None
     changes: dict[str, dict[str, Any]] = {"training": {"samples": None}}
-    return Notice(
+    return Diagnosis(
         "by_heart",
         Text(
             "It learns its {samples:,} problems by heart: {accuracy:.0%} of those right, but "
@@ -188,13 +188,13 @@ def by_heart(seen: Evidence) -> Notice | None:
     )
 
 
-def lr_far_off(seen: Evidence) -> Notice | None:
+def lr_far_off(seen: Evidence) -> Diagnosis | None:
     usual, lr = seen.usual, seen.recipe.training.lr
     if usual is None or 1 / FAR < lr / usual.training.lr < FAR:
         return None
     high = lr > usual.training.lr
     times = lr / usual.training.lr if high else usual.training.lr / lr
-    return Notice(
+    return Diagnosis(
         "lr_too_high" if high else "lr_too_low",
         Text(
             "The learning rate is {times:.0f} times higher than what is known to work here: every update throws away "
@@ -211,7 +211,7 @@ def lr_far_off(seen: Evidence) -> Notice | None:
     )
 
 
-def at_chance(seen: Evidence) -> Notice | None:
+def at_chance(seen: Evidence) -> Diagnosis | None:
     reached = seen.accuracy if seen.held_out is None else max(seen.held_out, seen.accuracy)
     if reached > seen.chance + AT_CHANCE * (1 - seen.chance):
         return None
@@ -223,18 +223,18 @@ def at_chance(seen: Evidence) -> Notice | None:
     )
     if seen.usual and (whole := differences(seen.recipe, seen.usual)):
         remedy = Text("Begin with the recommended recipe.")
-        return Notice("at_chance", what, remedy, whole, "default")
+        return Diagnosis("at_chance", what, remedy, whole, "default")
     lr = _better_lr(seen, lower=seen.recipe.training.lr >= 1e-2)
-    return Notice("at_chance", what, Text("Try lr = {lr:g}.", lr=lr), {"training": {"lr": lr}})
+    return Diagnosis("at_chance", what, Text("Try lr = {lr:g}.", lr=lr), {"training": {"lr": lr}})
 
 
-def dead_heads(seen: Evidence) -> Notice | None:
+def dead_heads(seen: Evidence) -> Diagnosis | None:
     dead, heads = [name for name, even in seen.heads.items() if even > EVEN], getattr(seen.recipe.model, "n_heads", 1)
     if not dead or heads == 1:
         return None
     fewer = max(n for n in range(1, heads) if seen.recipe.model.d_model % n == 0)
     listed = ", ".join(dead[:4]) + (" …" if len(dead) > 4 else "")
-    return Notice(
+    return Diagnosis(
         "dead_head",
         Text(
             "{dead} of {heads} heads look at all tokens alike, so they tell nothing apart: {listed}.",
@@ -247,7 +247,7 @@ def dead_heads(seen: Evidence) -> Notice | None:
     )
 
 
-def unfinished(seen: Evidence) -> Notice | None:
+def unfinished(seen: Evidence) -> Diagnosis | None:
     """The loss still fell in the last quarter, by more than a tenth."""
     losses = [step.loss for step in seen.steps]
     quarter = len(losses) // 4
@@ -257,7 +257,7 @@ def unfinished(seen: Evidence) -> Notice | None:
     if after > 0.9 * before:
         return None
     steps = 2 * seen.recipe.training.steps
-    return Notice(
+    return Diagnosis(
         "unfinished",
         Text(
             "It was still learning when it ended: the loss fell from {before:.3g} to {after:.3g} in "
@@ -282,7 +282,7 @@ def _better_lr(seen: Evidence, lower: bool) -> float:
     return float(f"{lr / 10 if lower else lr * 10:.1g}")
 
 
-CAUSES: tuple[Callable[[Evidence], Notice | None], ...] = (
+CAUSES: tuple[Callable[[Evidence], Diagnosis | None], ...] = (
     exploding, sees_the_future, shut_gates, no_positions, bottleneck, by_heart, too_shallow, lr_far_off,
     saturated_gates,
 )  # fmt: skip

@@ -22,7 +22,7 @@ TUNING = {"lr": 3e-3, "steps": 300, "warmup": 10, "batch_size": 16, "schedule": 
 def pretraining(steps: int = PRETRAINING["steps"]) -> Recipe:
     """Masked words and next sentence, on fresh sentences all the time."""
     return make_recipe(
-        "bert", "masked words", model=MODEL, knobs={"text": "news"}, training={**PRETRAINING, "steps": steps}
+        "bert", "masked words", model=MODEL, task_options={"text": "news"}, training={**PRETRAINING, "steps": steps}
     )
 
 

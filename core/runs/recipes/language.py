@@ -46,14 +46,14 @@ def reading(steps: int, samples: int | None = None, **model: Any) -> Parts:
 # digit on, every carry is known when it is needed.
 ADDITION = {
     "model": {**SMALL, "n_decoder_layers": 2, "d_ff": 128, "position": "learned"},
-    "knobs": {"min_len": 3, "max_len": 3, "backwards": True},
+    "task_options": {"min_len": 3, "max_len": 3, "backwards": True},
     "training": {"lr": 3e-3, "steps": 500, "warmup": 20, **SHORT_MEMORY, **SETTLE},
 }
 
 # Modular addition: with strong decay, as where grokking was first seen; seeds differ much in when the rule is found.
 MODULAR = {
     "model": {"d_model": 64, "n_heads": 4, "n_layers": 1, "d_ff": 128},
-    "knobs": {"train_share": 0.75},
+    "task_options": {"train_share": 0.75},
     "training": {
         "lr": 5e-3, "steps": 1500, "batch_size": 256, "weight_decay": 1.0, "warmup": 10, **SHORT_MEMORY, **SETTLE,
     },
@@ -89,7 +89,7 @@ MASKED = {
 }
 
 # Questions: with one fact, the question word tells which part of it is meant.
-ONE_FACT = {"knobs": {"n_facts": 1}}
+ONE_FACT = {"task_options": {"n_facts": 1}}
 
 NESTED = {
     "model": SMALL,

@@ -45,13 +45,13 @@ def make_recipe(
     name: str,
     *,
     model: dict[str, Any] | None = None,
-    knobs: dict[str, Any] | None = None,
+    task_options: dict[str, Any] | None = None,
     training: dict[str, Any] | None = None,
     why: Text | None = None,
     goal: float = SOLVED,
 ) -> Recipe:
     """A recipe from options; what the task needs of the model (vocabulary, labels, head) is filled in."""
-    problem = task(name, **(knobs or {}))
+    problem = task(name, **(task_options or {}))
     own = dict(model or {})
     needed = problem.model_options(family, own.pop("head", None))
     return Recipe(configure(family, **{**needed, **own}), problem, Training.make(**(training or {})), why, goal)

@@ -15,7 +15,7 @@ SETTLE = {"schedule": "linear"}  # the last steps are small ones
 PARITY = {"model": {"d_embed": 8, "d_hidden": 32}, "training": {"lr": 1e-2, "steps": 300, "curriculum": True}}
 PARITY_SOURCE = {
     "model": {"d_embed": 64, "d_hidden": 128},
-    "knobs": {"n_symbols": 198},
+    "task_options": {"n_symbols": 198},
     "training": {"lr": 1e-3, "batch_size": 32, "samples": 2_000, "steps": 189, "weight_decay": 0.01},
     "why": Text(
         "2,000 fixed problems and 198 symbols: it learns them by heart and stays at chance on all others.",
@@ -80,12 +80,12 @@ SCRATCHPAD = {
     "model": {**GPT, "n_layers": 1, "activation": "swiglu"},
     "training": {"lr": 5e-3, "steps": 60, **SETTLE},
 }
-GPT_COPY = {"model": GPT, "knobs": FIXED, "training": {"lr": 1e-2, "steps": 60, **SETTLE}}  # one length: 12
+GPT_COPY = {"model": GPT, "task_options": FIXED, "training": {"lr": 1e-2, "steps": 60, **SETTLE}}  # one length: 12
 # No fixed distance to look back: it must find where the last few symbols stood before. With many symbols, few places
 # look alike.
 GPT_COPY_ANY_LENGTH = {
     "model": {**GPT, "d_head": 32},
-    "knobs": {"n_symbols": 52},
+    "task_options": {"n_symbols": 52},
     "training": {"lr": 3e-3, "steps": 400, **SETTLE},
 }
 GPT_CHEATS = {
@@ -107,7 +107,7 @@ def recurrent(attention: str, steps: int, lr: float = 1e-2, d_hidden: int = 64, 
 ONE_WAY = {"d_hidden": 96, "bidirectional": False}
 NO_ATTENTION_COPY = {  # one vector must hold everything: fewer symbols, shorter sequences
     "model": {"attention": "none", "cell": "lstm", "d_embed": 32, "d_hidden": 128},
-    "knobs": {"min_len": 3, "max_len": 6, "n_symbols": 10},
+    "task_options": {"min_len": 3, "max_len": 6, "n_symbols": 10},
     "training": {"lr": 5e-3, "steps": 500, "curriculum": True, **SETTLE},
 }
 NO_ATTENTION_LONG = {
@@ -119,10 +119,10 @@ NO_ATTENTION_LONG = {
 }
 
 # Reverse
-REVERSE = {**writing("learned", 80), "knobs": FIXED}  # one length: 12
+REVERSE = {**writing("learned", 80), "task_options": FIXED}  # one length: 12
 REVERSE_LOST = {
     **writing("none", 80),
-    "knobs": FIXED,
+    "task_options": FIXED,
     "why": Text(
         "without positions it sees which symbols there are, but not where: it cannot know which one was last.",
     ),
@@ -133,14 +133,14 @@ REVERSE_ANY_LENGTH = {  # where the last symbol stands must be found first: a la
 }
 GPT_REVERSE = {
     "model": {**GPT, "position": "learned"},
-    "knobs": FIXED,
+    "task_options": FIXED,
     "training": {"lr": 5e-3, "steps": 150, **SETTLE},
 }
 # Distances alone do not say where to look: source and target move against each other. A first layer must turn the
 # distance to either end into something to match, so those distances are told apart one by one.
 T5_REVERSE = {
     "model": {**T5, "n_heads": 8, "n_layers": 2, "n_decoder_layers": 1, "n_buckets": 64},
-    "knobs": FIXED,
+    "task_options": FIXED,
     "training": {"lr": 5e-3, "steps": 500, **SETTLE},
 }
 
@@ -149,7 +149,7 @@ SORT = {
     "model": {**SMALL, "position": "rope", "n_layers": 2},
     "training": {"lr": 5e-3, "steps": 300, **SETTLE},
 }
-SORT_DISTINCT = {**writing("rope", 120), "knobs": {"unique": True}}
+SORT_DISTINCT = {**writing("rope", 120), "task_options": {"unique": True}}
 
 # Induction: find what followed the current token before.
 INDUCTION = {"model": GPT, "training": {"lr": 3e-3, "steps": 400}}

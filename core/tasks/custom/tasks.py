@@ -51,7 +51,7 @@ CONTEXT = integer("context", 8, 512, Text("Tokens that are read at a time."))
 # fmt: on
 
 
-class Own(Task):
+class CustomTask(Task):
     """The knobs say how to read the file; `data` is what was read, `content` the text it was read from.
 
     Whatever the file was called: two such tasks are the same if their knobs and their texts are.
@@ -61,8 +61,8 @@ class Own(Task):
     content: ClassVar[Content]
 
     @classmethod
-    def holding(cls, name: str, data: Data, **knobs: Any) -> Own:
-        task = cls.make(**knobs)
+    def holding(cls, name: str, data: Data, **task_options: Any) -> CustomTask:
+        task = cls.make(**task_options)
         folded = bool((data.problems.flat == UNKNOWN).any())  # what differs in rare words only is the same by now
         check_count(name, len(data.hashes.unique()), task.max_vocab if folded else None)
         object.__setattr__(task, "data", data)
@@ -141,7 +141,7 @@ class Own(Task):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class OwnText(Own):
+class CustomText(CustomTask):
     name = "own text"
     help = Text("Go on writing in the style of your text.")
     forms = ("stream",)
@@ -162,7 +162,7 @@ class OwnText(Own):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class OwnPairs(Own):
+class CustomPairs(CustomTask):
     name = "own pairs"
     help = Text("Answer each of your sources with its target.")
     forms = ("pairs", "stream")
@@ -179,7 +179,7 @@ class OwnPairs(Own):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class OwnLabels(Own):
+class CustomLabels(CustomTask):
     name = "own labels"
     help = Text("Give each of your texts its label.")
     forms = ("label",)
@@ -192,7 +192,7 @@ class OwnLabels(Own):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class OwnTags(Own):
+class CustomTags(CustomTask):
     name = "own tags"
     help = Text("Give each of your tokens its tag.")
     forms = ("tags",)
@@ -206,34 +206,34 @@ class OwnTags(Own):
         return text.split()
 
 
-def custom_task(name: str | PathLike[str], data: bytes | None = None, /, **knobs: Any) -> Own:
+def custom_task(name: str | PathLike[str], data: bytes | None = None, /, **task_options: Any) -> CustomTask:
     """The task that fits a file, given by its name and its content (or its path alone)."""
     name = file_name(name)
     text = decode(name, read(name) if data is None else data)
-    return from_content(name, Content(name.lower().rpartition(".")[2], text), knobs)
+    return from_content(name, Content(name.lower().rpartition(".")[2], text), task_options)
 
 
-def from_content(name: str, content: Content, knobs: dict[str, Any]) -> Own:
+def from_content(name: str, content: Content, task_options: dict[str, Any]) -> CustomTask:
     if content.ending == "txt":
         make, found = from_text, content.text
     else:
         kind, found = records(name, content)
         make = {"pairs": from_pairs, "labels": from_labels, "tags": from_tags}[kind]
-    task = make(name, found, knobs)
+    task = make(name, found, task_options)
     object.__setattr__(task, "content", content)
     return task
 
 
-def own_from_dict(facts: dict[str, Any]) -> Own:
+def custom_from_dict(facts: dict[str, Any]) -> CustomTask:
     """The inverse of `to_dict`, the task's name being among the facts."""
-    knobs = {name: value for name, value in facts.items() if name not in ("name", "file")}
+    task_options = {name: value for name, value in facts.items() if name not in ("name", "file")}
     content = Content(facts["file"]["ending"], facts["file"]["text"])
-    return from_content(f"own.{content.ending}", content, knobs)
+    return from_content(f"own.{content.ending}", content, task_options)
 
 
-def from_text(name: str, text: str, knobs: dict[str, Any]) -> OwnText:
+def from_text(name: str, text: str, task_options: dict[str, Any]) -> CustomText:
     """The text cut into pieces of `context` tokens: those that are held out share nothing with the others."""
-    wanted = OwnText.make(**knobs)
+    wanted = CustomText.make(**task_options)
     words = list(text) if wanted.unit == "character" else pieces(text, "word")
     size = wanted.context
     if len(words) < MIN_EXAMPLES * size:
@@ -251,31 +251,31 @@ def from_text(name: str, text: str, knobs: dict[str, Any]) -> OwnText:
     tokens, ids = vocabulary(words, wanted.max_vocab)
     count = len(words) // size
     problems = Ragged.of([[ids.get(word, UNKNOWN) for word in words[: count * size]]], [size] * count)
-    return OwnText.holding(name, Data(tokens, problems, None, []), **knobs)
+    return CustomText.holding(name, Data(tokens, problems, None, []), **task_options)
 
 
-def from_pairs(name: str, found: list[Record], knobs: dict[str, Any]) -> OwnPairs:
-    wanted = OwnPairs.make(**knobs)
+def from_pairs(name: str, found: list[Record], task_options: dict[str, Any]) -> CustomPairs:
+    wanted = CustomPairs.make(**task_options)
     sources = [cut(name, r.line, "source", r.first, wanted.unit) for r in found]
     targets = [cut(name, r.line, "target", r.second, wanted.unit) for r in found]
     check_count(name, len(set(map(tuple, sources))))
     tokens, ids = vocabulary(chain.from_iterable([*sources, *targets]), wanted.max_vocab)
-    return OwnPairs.holding(name, Data(tokens, ragged(sources, ids), ragged(targets, ids), []), **knobs)
+    return CustomPairs.holding(name, Data(tokens, ragged(sources, ids), ragged(targets, ids), []), **task_options)
 
 
-def from_labels(name: str, found: list[Record], knobs: dict[str, Any]) -> OwnLabels:
-    wanted = OwnLabels.make(**knobs)
+def from_labels(name: str, found: list[Record], task_options: dict[str, Any]) -> CustomLabels:
+    wanted = CustomLabels.make(**task_options)
     texts = [cut(name, r.line, "text", r.first, wanted.unit) for r in found]
     labels = [as_text(name, r.line, "label", r.second) for r in found]
     check_count(name, len(set(map(tuple, texts))))
     numbers = numbered(name, labels)
     tokens, ids = vocabulary(chain.from_iterable(texts), wanted.max_vocab)
     answers = torch.tensor([numbers[label] for label in labels])
-    return OwnLabels.holding(name, Data(tokens, ragged(texts, ids), answers, list(numbers)), **knobs)
+    return CustomLabels.holding(name, Data(tokens, ragged(texts, ids), answers, list(numbers)), **task_options)
 
 
-def from_tags(name: str, found: list[Record], knobs: dict[str, Any]) -> OwnTags:
-    wanted = OwnTags.make(**knobs)
+def from_tags(name: str, found: list[Record], task_options: dict[str, Any]) -> CustomTags:
+    wanted = CustomTags.make(**task_options)
     words, tags = [], []
     for r in found:
         words.append(as_list(name, r.line, "tokens", r.first))
@@ -287,7 +287,9 @@ def from_tags(name: str, found: list[Record], knobs: dict[str, Any]) -> OwnTags:
     check_count(name, len(set(map(tuple, words))))
     numbers = numbered(name, chain.from_iterable(tags))
     tokens, ids = vocabulary(chain.from_iterable(words), wanted.max_vocab)
-    return OwnTags.holding(name, Data(tokens, ragged(words, ids), ragged(tags, numbers), list(numbers)), **knobs)
+    return CustomTags.holding(
+        name, Data(tokens, ragged(words, ids), ragged(tags, numbers), list(numbers)), **task_options
+    )
 
 
 def pieces(text: str, unit: str) -> list[str]:

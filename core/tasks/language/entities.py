@@ -22,6 +22,7 @@ NAMES = {
     "ORG": Text("organisation"),
     "DATE": Text("date"),
 }
+TAGS = {"PER": Text("PER"), "LOC": Text("LOC"), "ORG": Text("ORG"), "DATE": Text("DATE")}
 PEOPLE = ["[PER {givenK.en} ]", "[PER {givenK.en} {familyK.en} ]"]
 PLACES = ["[LOC {cityK.en} ]", "[LOC {twocityK.en} {twocityK.second} ]"]
 FIRMS = ["[ORG {firmK.en} ]", "[ORG {firmK.en} Group ]", "[ORG Bank of {cityK.en} ]"]
@@ -78,7 +79,7 @@ class Entities(Sentences):
 
     @property
     def label_names(self) -> list[Text]:
-        inside = [Text("{part}-{kind}", part=part, kind=NAMES[kind]) for kind in KINDS for part in "BI"]
+        inside = [Text("{part}-{kind}", part=part, kind=TAGS[kind]) for kind in KINDS for part in "BI"]
         return [verbatim("O"), *inside]
 
     def may_follow(self, before: int | None, tag: int) -> bool:

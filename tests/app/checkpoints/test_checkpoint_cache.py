@@ -8,7 +8,7 @@ import torch
 
 from app.routes import looks
 from app.service.checkpoints import checkpoint_runs
-from app.service.checkpoints.checkpoint_cache import REMEMBERED, Shelf, Stopped
+from app.service.checkpoints.checkpoint_cache import REMEMBERED, CheckpointCache, Stopped
 from app.service.runs import run_registry
 from core import InputError
 from core.runs.pretrained_run import PretrainedRun
@@ -35,34 +35,34 @@ def test_it_is_told_what_it_costs_then_loaded_in_the_background_and_shared(clien
     for one in sessions:
         one.join()
     assert found[0] is found[1], "one copy for all"
-    assert checkpoint_runs.shelf.used() == told["bytes"]
+    assert checkpoint_runs.checkpoint_cache.used() == told["bytes"]
     listed = {one["name"]: one for one in client.get("/api/runs").json()}
     assert listed[MINILM]["checkpoint"]["ready"]
 
 
 def test_a_request_waits_while_it_is_loaded_and_may_be_told_how_far_it_is(monkeypatch):
-    shelf, go = Shelf(100), threading.Event()
+    checkpoint_cache, go = CheckpointCache(100), threading.Event()
 
     def slow(reading):
         reading.tell(0.5)
         go.wait(10)
         return "model"
 
-    shelf.begin("one", 10, slow)
+    checkpoint_cache.begin("one", 10, slow)
     monkeypatch.setattr("app.service.checkpoints.checkpoint_cache.PATIENCE", 0.2)
     with pytest.raises(InputError, match="50%"):
-        shelf.get("one", 10, slow)
-    assert shelf.state("one")["status"] == "loading"
+        checkpoint_cache.get("one", 10, slow)
+    assert checkpoint_cache.state("one")["status"] == "loading"
     threading.Timer(0.05, go.set).start()
     monkeypatch.setattr("app.service.checkpoints.checkpoint_cache.PATIENCE", 10)
-    assert shelf.get("one", 10, slow) == "model"
+    assert checkpoint_cache.get("one", 10, slow) == "model"
 
 
 def test_while_one_is_loaded_everybody_else_is_answered(client, monkeypatch):
     monkeypatch.setattr("app.service.checkpoints.checkpoint_cache.PATIENCE", 0.5)
     run_registry.open_run("induction-gpt")
     answers = []
-    with checkpoint_runs.shelf.turn:  # somebody's large one is being read
+    with checkpoint_runs.checkpoint_cache.turn:  # somebody's large one is being read
         texts = [f"hello {i}" for i in range(4)]
         asking = [
             threading.Thread(target=lambda text=text: answers.append(ask(client, "look", run=MINILM, text=text)))
@@ -71,9 +71,9 @@ def test_while_one_is_loaded_everybody_else_is_answered(client, monkeypatch):
         for one in asking:
             one.start()
         time.sleep(0.1)
-        taken = [looks.AT_ONCE.acquire(timeout=0.1) for _ in range(2)]
+        taken = [looks.MODEL_SLOTS.acquire(timeout=0.1) for _ in range(2)]
         for _ in range(sum(taken)):
-            looks.AT_ONCE.release()
+            looks.MODEL_SLOTS.release()
         for one in asking:
             one.join()
     assert taken == [True, True], "who waits for a checkpoint takes nobody's turn"
@@ -86,15 +86,15 @@ def test_while_one_is_loaded_everybody_else_is_answered(client, monkeypatch):
 
 
 def test_what_ended_is_forgotten_in_time():
-    shelf = Shelf(100)
+    checkpoint_cache = CheckpointCache(100)
     for i in range(2 * REMEMBERED):
-        shelf.begin(f"{i}", 10, lambda reading: "model")
-        assert shelf.reading[f"{i}"].ended.wait(5)
-    assert len(shelf.reading) == REMEMBERED
+        checkpoint_cache.begin(f"{i}", 10, lambda reading: "model")
+        assert checkpoint_cache.reading[f"{i}"].ended.wait(5)
+    assert len(checkpoint_cache.reading) == REMEMBERED
 
 
 def test_loading_can_be_stopped_and_begun_again():
-    shelf, began = Shelf(100), threading.Event()
+    checkpoint_cache, began = CheckpointCache(100), threading.Event()
 
     def endless(reading):
         began.set()
@@ -102,35 +102,35 @@ def test_loading_can_be_stopped_and_begun_again():
             reading.tell(0.1)
             time.sleep(0.01)
 
-    shelf.begin("one", 10, endless)
+    checkpoint_cache.begin("one", 10, endless)
     assert began.wait(5)
-    shelf.stop("one")
+    checkpoint_cache.stop("one")
     with pytest.raises(InputError, match="stopped"):
-        _ended(shelf, "one")
-    assert shelf.state("one")["status"] == "failed" and shelf.state("one")["problem"]["zh"]
-    assert shelf.get("one", 10, lambda reading: "model") == "model"
+        _ended(checkpoint_cache, "one")
+    assert checkpoint_cache.state("one")["status"] == "failed" and checkpoint_cache.state("one")["problem"]["zh"]
+    assert checkpoint_cache.get("one", 10, lambda reading: "model") == "model"
     assert issubclass(Stopped, Exception)
 
 
-def _ended(shelf, key):
-    assert shelf.reading[key].ended.wait(5)
-    raise shelf.reading[key].problem
+def _ended(checkpoint_cache, key):
+    assert checkpoint_cache.reading[key].ended.wait(5)
+    raise checkpoint_cache.reading[key].problem
 
 
 def test_those_not_used_for_longest_make_way_and_come_back(root):
     for name in ("a", "b", "c"):
         made.bert(root / name)
     size = checkpoint_runs.cost(checkpoint_runs.place_of("checkpoint:a")).bytes
-    checkpoint_runs.shelf.budget = 2 * size
+    checkpoint_runs.checkpoint_cache.budget = 2 * size
     first = run_registry.open_run("checkpoint:a").run
     run_registry.open_run("checkpoint:b")
     assert run_registry.open_run("checkpoint:a").run is first, "used again: now b is the oldest"
     run_registry.open_run("checkpoint:c")
     ready = [one["title"]["en"] for one in checkpoint_runs.listing() if one["checkpoint"]["ready"]]
-    assert ready == ["a", "c"] and checkpoint_runs.shelf.used() <= checkpoint_runs.shelf.budget
+    assert ready == ["a", "c"] and checkpoint_runs.checkpoint_cache.used() <= checkpoint_runs.checkpoint_cache.budget
     assert isinstance(run_registry.open_run("checkpoint:b").run, PretrainedRun), "asked for, it is loaded again"
-    checkpoint_runs.shelf.budget = size - 1
-    checkpoint_runs.shelf.ready.clear()
+    checkpoint_runs.checkpoint_cache.budget = size - 1
+    checkpoint_runs.checkpoint_cache.ready.clear()
     with pytest.raises(InputError, match="--checkpoint-memory"):
         run_registry.open_run("checkpoint:a")
 

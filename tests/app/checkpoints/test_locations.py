@@ -27,7 +27,7 @@ def test_paths_that_lead_elsewhere_are_refused(client, root, name):
         assert set(answer) == {"problem"} and str(root.parent) not in json.dumps(answer)
     for body in ({"run": f"checkpoint:{name}"[:200], "text": "a b c"}, {"run": name, "text": "a b c"}):
         assert "problem" in ask(client, "look", **body)
-    assert checkpoint_runs.shelf.used() == 0
+    assert checkpoint_runs.checkpoint_cache.used() == 0
 
 
 def test_links_out_of_the_root_are_not_followed(client, root):
@@ -40,7 +40,7 @@ def test_links_out_of_the_root_are_not_followed(client, root):
     os.symlink(root.parent / "secret/model.safetensors", root / "half/model.safetensors")
     answer = ask(client, "checkpoints/load", name="half")
     assert set(answer) == {"problem"} and str(root.parent) not in json.dumps(answer)
-    assert checkpoint_runs.shelf.used() == 0
+    assert checkpoint_runs.checkpoint_cache.used() == 0
 
 
 def test_broken_checkpoints_say_what_is_wrong_and_not_where_they_lie(client, root):
@@ -60,7 +60,7 @@ def test_broken_checkpoints_say_what_is_wrong_and_not_where_they_lie(client, roo
     ask(client, "checkpoints/load", name="tokenizer")
     told = wait_for(client, "tokenizer", "failed")
     assert "tokenizer" in told["problem"]["en"] and str(root) not in json.dumps(told)
-    assert checkpoint_runs.shelf.used() == 0
+    assert checkpoint_runs.checkpoint_cache.used() == 0
 
 
 def test_what_is_not_here_is_looked_for_on_the_hub_and_without_a_network_says_so(client, root, monkeypatch):
@@ -69,7 +69,7 @@ def test_what_is_not_here_is_looked_for_on_the_hub_and_without_a_network_says_so
         said = ask(client, f"checkpoints/{path}", name="org/never")["problem"]
         assert "no folder org/never" in said["en"] and "没有文件夹 org/never" in said["zh"]
         assert "cache (the checkpoint folder/.hub)" in said["en"] and "（预训练模型文件夹/.hub）" in said["zh"]
-    assert str(root) not in json.dumps(said) and not checkpoint_runs.shelf.reading
+    assert str(root) not in json.dumps(said) and not checkpoint_runs.checkpoint_cache.reading
 
 
 def test_the_root_and_a_checkpoints_own_folder_have_names_of_their_own(root):
@@ -101,7 +101,7 @@ def test_what_a_download_costs_is_told_before_and_what_cannot_be_used_is_not_fet
     monkeypatch.setattr("app.service.checkpoints.checkpoint_runs.cost_ahead", lambda place: ahead())
     told = ask(client, "checkpoints/about", name="org/tiny")
     assert (told["status"], told["source"], told["download"], told["bytes"]) == ("away", "hub", 500, 1000)
-    assert not checkpoint_runs.shelf.reading and not fetched
+    assert not checkpoint_runs.checkpoint_cache.reading and not fetched
     for changes in ({"bytes": BUDGET + 1}, {"download": BUDGET + 1}):
         monkeypatch.setattr(
             "app.service.checkpoints.checkpoint_runs.cost_ahead", lambda place, changes=changes: ahead(**changes)
@@ -112,7 +112,7 @@ def test_what_a_download_costs_is_told_before_and_what_cannot_be_used_is_not_fet
     monkeypatch.setattr("core.pretrained.loading.look_ahead", llama)
     for path in ("about", "load"):
         assert "llama" in ask(client, f"checkpoints/{path}", name="org/llama")["problem"]["en"]
-    assert not checkpoint_runs.shelf.reading and not fetched
+    assert not checkpoint_runs.checkpoint_cache.reading and not fetched
 
 
 def llama(repo, where):

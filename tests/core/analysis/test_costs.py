@@ -6,7 +6,7 @@ import torch
 import core
 from core.analysis import costs
 from core.analysis.layer_costs import layers_compared
-from core.models import takes_two
+from core.models import is_encoder_decoder
 from tests.core.examples import FAMILIES, label, small_config
 
 CASES = [
@@ -41,7 +41,7 @@ def test_parameters_and_recurrent_steps_are_the_models_own(family, options):
     assert costs.parameter_count(config) == sum(weight.numel() for weight in model.parameters())
     ids = torch.ones(1, 6, dtype=torch.long)
     with torch.no_grad(), core.capture(model, "*layers.*.hidden") as tape:
-        model(ids, ids) if takes_two(model) else model(ids)
+        model(ids, ids) if is_encoder_decoder(model) else model(ids)
     assert costs.recurrent_steps(config, 6) == sum(states.shape[1] for states in tape.values())
 
 

@@ -8,7 +8,7 @@ import torch
 from app.service.inputs import typed
 from app.service.runs import shipped
 from core import capture
-from core.analysis.head_similarity import ALIKE, COUNTS, likeness, profile
+from core.analysis.head_similarity import ALIKE, COUNTS, head_similarity, profile
 
 TIME = 12
 IDS = torch.tensor([5, 6, 7, 8, 9, 4] * 2)
@@ -47,13 +47,13 @@ def test_relative_distance_is_of_the_furthest_key_that_may_be_seen():
 
 
 def test_likeness_by_its_formula():
-    assert likeness(of(EYE), of(EYE)) == 1
+    assert head_similarity(of(EYE), of(EYE)) == 1
     a, b = of(PREVIOUS), of(UNIFORM)
     by_hand = 1 - sum(COUNTS[name] * abs(float(a[name]) - float(b[name])) for name in COUNTS) / sum(COUNTS.values())
-    assert likeness(a, b) == pytest.approx(by_hand) == likeness(b, a)
+    assert head_similarity(a, b) == pytest.approx(by_hand) == head_similarity(b, a)
     roles = [EYE, PREVIOUS, FIRST, INDUCTION, UNIFORM]
     noisy = [0.9 * one + 0.1 * UNIFORM for one in roles]
-    table = torch.stack([likeness(of(one), of(torch.stack(noisy))) for one in roles])
+    table = torch.stack([head_similarity(of(one), of(torch.stack(noisy))) for one in roles])
     assert table.argmax(-1).tolist() == list(range(len(roles))), "each is found again under a little noise"
     assert table.diagonal().min() > ALIKE > table[~torch.eye(len(roles), dtype=torch.bool)].max()
 
@@ -76,7 +76,7 @@ def test_special_tokens_are_left_out_and_their_weight_is_not_shared_out():
 def test_where_nothing_repeats_induction_is_not_judged():
     found = of(EYE, ids=torch.arange(TIME))
     assert "induction" not in found
-    assert likeness(found, of(EYE)) == 1
+    assert head_similarity(found, of(EYE)) == 1
 
 
 def test_a_runs_own_head_is_found_first_when_the_same_run_is_searched():
@@ -92,5 +92,5 @@ def test_a_runs_own_head_is_found_first_when_the_same_run_is_searched():
     for layer in range(layers):
         for head in range(heads):
             one = profile(weights[layer, head], ids, special, allowed)
-            found = likeness(one, everyone)
+            found = head_similarity(one, everyone)
             assert found[layer, head] == pytest.approx(1) == found.max()

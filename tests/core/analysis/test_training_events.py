@@ -5,7 +5,14 @@ import torch
 
 import core
 from core.analysis import measures
-from core.analysis.training_events import Moment, becomes, begins, curve_moments, find_moments, head_history
+from core.analysis.training_events import (
+    TrainingEvent,
+    becomes,
+    begins,
+    find_curve_events,
+    find_training_events,
+    head_history,
+)
 from core.runs.recipes import make_recipe
 from core.training.loop import Step
 from tests.words import chinese
@@ -16,7 +23,9 @@ def copying() -> core.Run:
     torch.set_num_threads(1)
     model = {"d_model": 32, "n_heads": 2, "n_layers": 1, "norm_placement": "pre", "position": "rope"}
     run = core.Run(
-        make_recipe("transformer", "copy", model=model, knobs={"max_len": 6}, training={"steps": 150, "lr": 5e-3})
+        make_recipe(
+            "transformer", "copy", model=model, task_options={"max_len": 6}, training={"steps": 150, "lr": 5e-3}
+        )
     )
     for _ in run.train():
         pass
@@ -37,11 +46,11 @@ def test_guessing_never_leaves_chance():
     for seed in range(40):
         tossed = torch.randint(2, (120, 16), generator=torch.Generator().manual_seed(seed)).float().mean(1).tolist()
         run.steps = [Step(i, 0.69, accuracy, 1e-3, 1.0, 100) for i, accuracy in enumerate(tossed, start=1)]
-        assert not curve_moments(run)
+        assert not find_curve_events(run)
 
 
 def test_heads_become_what_the_replayed_model_shows(copying):
-    moments = [m for m in find_moments(copying) if m.head and "cross" in m.head]
+    moments = [m for m in find_training_events(copying) if m.head and "cross" in m.head]
     assert moments, "no alignment head was found in a copying model"
     best = head_history(copying)["decoder.blocks.0.cross.weights"]["agreement"]  # (snapshot, head)
     steps = [snapshot.step for snapshot in copying.snapshots]
@@ -81,7 +90,7 @@ def test_a_head_is_called_by_its_place(place, role, en, zh):
 
 
 def test_they_are_read_as_sentences(copying):
-    moment = Moment(182, becomes("blocks.1.attn.0", "induction"), "blocks.1.attn.0")
+    moment = TrainingEvent(182, becomes("blocks.1.attn.0", "induction"), "blocks.1.attn.0")
     assert repr([moment]) == "[step 182: head 1.0 becomes an induction head]"
     assert repr(copying) == "Run(transformer/copy, seed 0, 150 of 150 steps)"
     assert repr(copying.snapshots).startswith("Snapshots(steps 0, 1, 2, ")
@@ -105,7 +114,9 @@ def test_agreement_is_the_weight_on_the_right_source_token(copying):
 def test_agreement_with_a_pooled_source_is_the_weight_on_the_right_group(side):
     """Copying six tokens and the end of the source, groups of `side` of which are one key."""
     model = {"d_model": 16, "n_heads": 2, "n_layers": 1, "downsample": side}
-    run = core.Run(make_recipe("transformer", "copy", model=model, knobs={"max_len": 6}, training={"steps": 1}))
+    run = core.Run(
+        make_recipe("transformer", "copy", model=model, task_options={"max_len": 6}, training={"steps": 1})
+    )
     batch = run.task.lay_out(run.task.evaluation(8, length=6), "pairs")
     with core.capture(run.model.eval(), "*cross.weights") as tape, torch.no_grad():
         run.model(*batch.inputs)
@@ -116,7 +127,7 @@ def test_agreement_with_a_pooled_source_is_the_weight_on_the_right_group(side):
 
 
 def test_accuracy_leaves_chance_where_the_curve_does(copying):
-    leaves = next(m for m in curve_moments(copying) if "chance" in str(m.text))
+    leaves = next(m for m in find_curve_events(copying) if "chance" in str(m.text))
     before = [s.accuracy for s in copying.steps[: max(1, leaves.step - 5)]]
     after = [s.accuracy for s in copying.steps[leaves.step + 20 :]]
     assert sum(before) / len(before) < sum(after) / len(after)

@@ -8,7 +8,7 @@ import core
 from core.architecture.anatomy import Anatomy
 from core.architecture.descriptions import described
 from core.config.families import CONFIGS
-from core.models import takes_two
+from core.models import is_encoder_decoder
 from tests.core.examples import FAMILIES, label, small_config, variants
 from tests.words import chinese
 
@@ -25,7 +25,7 @@ VARIANTS = [
 def captured(config: core.Config, time: int = TIME, target: int = TARGET) -> tuple[torch.nn.Module, core.Tape]:
     model = core.build(config, device="meta").eval()
     source = torch.zeros(1, min(time, config.max_len), dtype=torch.long, device="meta")
-    inputs = [source, source[:, :target]] if takes_two(model) else [source]
+    inputs = [source, source[:, :target]] if is_encoder_decoder(model) else [source]
     with torch.no_grad(), core.capture(model) as tape:
         model(*inputs)
     return model, tape

@@ -29,11 +29,11 @@ def is_chinese(text):
 def check_sentences(error, option, value):
     """Names the option and its value, says why and what would work, in both languages."""
     assert (error.option, error.value) == (option, value)
-    for language in ("en", "zh"):
-        text = error.text(language)
-        assert text.startswith(f"{option} = {value!r}: ")
-        assert getattr(error.why, language) in text and getattr(error.remedy, language) in text
-        assert is_chinese(text.removeprefix(f"{option} = {value!r}: ")) == (language == "zh")
+    for said, colon, other in ((str, ": ", False), (chinese, "：", True)):
+        text, start = said(error), f"{option} = {value!r}{colon}"
+        assert text.startswith(start)
+        assert said(error.why) in text and said(error.remedy) in text
+        assert is_chinese(text.removeprefix(start)) == other
     assert str(error) == str(error.text)
     assert str(error.why).endswith(".") and re.search(r"[.?]$", str(error.remedy))
     assert chinese(error.why).endswith("。") and re.search("[。？]$", chinese(error.remedy))
@@ -75,13 +75,10 @@ def test_values_out_of_range(family, option):
         value = option.kind(value)
         error = refusal(family, **{option.name: value})
         check_sentences(error, option.name, value)
-        for language in ("en", "zh"):
-            bounds = [
-                float(number)
-                for number in re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?", getattr(error.remedy, language))
-            ]
+        for said in (str, chinese):
+            bounds = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?", said(error.remedy))]
             assert bounds == [option.low, option.high]
-            assert ("None" in getattr(error.remedy, language)) == option.optional
+            assert ("None" in said(error.remedy)) == option.optional
     option.check(option.kind(option.low))
     option.check(option.kind(option.high))
 
@@ -189,16 +186,16 @@ EVERY_COMBINATION = pytest.mark.parametrize(
 def test_impossible_combinations(family, options, blamed):
     error = refusal(family, **options)
     check_sentences(error, blamed, getattr(CONFIGS[family], blamed) if blamed not in options else options[blamed])
-    for language in ("en", "zh"):
-        assert re.search(r"\d|False|tagger|d_head", getattr(error.remedy, language))
+    for said in (str, chinese):
+        assert re.search(r"\d|False|tagger|d_head", said(error.remedy))
 
 
 @EVERY_COMBINATION
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_remedies_work(family, options, blamed, language):
+@pytest.mark.parametrize("said", [str, chinese], ids=["en", "zh"])
+def test_remedies_work(family, options, blamed, said):
     """Every value that the sentence names is taken at its word."""
     error = refusal(family, **options)
-    remedy = getattr(error.remedy, language)
+    remedy = said(error.remedy)
     changes = [{name: eval(value)} for name, value in re.findall(r"(\w+) ?= ?('\w+'|\w+)", remedy)]
     if not changes:
         changes = [{blamed: int(number)} for number in re.findall(r"\d+", remedy)]
@@ -265,7 +262,7 @@ def test_nothing_is_suggested_where_nothing_is_near():
         core.task("zzz")
     assert "Did you mean" not in str(caught.value) and "您是指" not in chinese(caught.value)
     with pytest.raises(core.ConfigError, match="There is none to choose"):
-        core.task("next sentence", knob=3)
+        core.task("next sentence", task_option=3)
 
 
 @pytest.mark.parametrize("device", ["gpu", "cpu:x", 3.5, *([] if torch.cuda.is_available() else ["cuda"])])

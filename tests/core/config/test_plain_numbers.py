@@ -11,7 +11,7 @@ from core.seeding import whole_seed
 
 PLAIN = {
     "model": {"n_layers": 1, "d_model": 16, "n_heads": 2, "dropout": 0.5, "tie_embeddings": False},
-    "knobs": {"max_len": 6, "min_len": 4},
+    "task_options": {"max_len": 6, "min_len": 4},
     "training": {"steps": 3, "lr": 0.25, "curriculum": True, "batch_size": 4},
 }
 

@@ -7,11 +7,11 @@ import torch
 
 import core
 from core.models import FAMILIES as KINDS
-from core.models import takes_two
+from core.models import is_encoder_decoder
 from tests.core.examples import FAMILIES, batch, small
 from tests.words import chinese
 
-TWO = [family for family, kind in KINDS.items() if takes_two(kind)]
+TWO = [family for family, kind in KINDS.items() if is_encoder_decoder(kind)]
 ONE = [family for family in FAMILIES if family not in TWO]
 IDS = [(family, "ids") for family in ONE] + [(family, side) for family in TWO for side in ("src", "tgt")]
 

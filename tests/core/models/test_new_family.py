@@ -79,8 +79,8 @@ import torch
 
 torch.set_num_threads(1)
 import core
-from app import build, build_costs
-from core import costs
+from app.service.build import costs as build_costs, model_plan
+from core.analysis import costs
 
 model, bart = core.build("mixer", n_layers=7).eval(), core.build("bart", n_layers=1).eval()
 ids = torch.randint(1, 100, (1, 5))
@@ -106,8 +106,8 @@ print(json.dumps({
     "activations": costs.activation_bytes(config, 8) == costs.measure(model, 8).activation_bytes,
     "bart": sum(costs.flops(bart.config, 4).values()) == costs.count_flops(bart, 4),
     "predicted": build_costs.predicted(config)["flops"],
-    "offered": {one["name"]: one["help"] for one in build.offered()["families"]},
-    "plan": build.plan(config, 5, 5)["python"],
+    "offered": {one["name"]: one["help"] for one in model_plan.offered()["families"]},
+    "plan": model_plan.plan(config, 5, 5)["python"],
     "met": [parity.families, copy.families],
     "trained": trained,
     "written": list(core.generate(model, ids, max_new=3, eos=None).shape),
@@ -125,12 +125,12 @@ def copy(tmp_path_factory) -> Path:
     with (place / "core/config/families.py").open("a", encoding="utf-8") as configs:
         configs.write(CONFIGS)
     (place / "core/models/mixer.py").write_text(MIXER, "utf-8")
-    registry = place / "core/models/__init__.py"
+    registry = place / "core/models/registry.py"
     lines = registry.read_text("utf-8").replace(
         '    "t5": T5,\n', '    "t5": T5,\n    "mixer": Mixer,\n    "bart": Bart,\n'
     )
     lines = lines.replace(
-        "from core.models.output", "from core.models.mixer import Bart, Mixer\nfrom core.models.output"
+        "from core.models.rnn", "from core.models.mixer import Bart, Mixer\nfrom core.models.rnn"
     )
     registry.write_text(lines, "utf-8")
     return place

@@ -151,6 +151,7 @@ def hub(folder):
 
 ASK = """
 import json, sys, core
+from tests.words import chinese
 asked = json.loads(sys.argv[1])
 told, seen = {}, []
 def progress(done, total):
@@ -165,7 +166,7 @@ try:
     model, _ = core.load_pretrained(asked["id"], cache=asked["cache"], progress=progress)
     told["layers"] = model.config.n_layers
 except core.PretrainedError as error:
-    told["refused"] = str([error), chinese(error)]
+    told["refused"] = [str(error), chinese(error)]
 except KeyboardInterrupt:
     told["stopped"] = True
 print(json.dumps({**told, "seen": seen}))

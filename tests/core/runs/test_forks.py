@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import core
-from core.analysis.training_events import find_moments
+from core.analysis.training_events import find_training_events
 from core.runs.recipes import make_recipe
 from core.runs.run import Run, key_of, recipe_of
 from core.training.snapshots import MOST_SNAPSHOTS, snapshot_steps
@@ -56,7 +56,7 @@ def test_it_begins_at_the_snapshot_and_is_the_same_each_time(family):
     assert [s.index for s in fork.steps] == list(range(1, 41))
     assert {s.lr for s in fork.steps[step:]} == {1e-3}
     assert len(parent.steps) == 30 and parent.model is not fork.model
-    assert fork.evaluate(16).problems == 16 and isinstance(find_moments(fork), list)
+    assert fork.evaluate(16).problems == 16 and isinstance(find_training_events(fork), list)
 
 
 def test_its_key_is_what_decides_it():
@@ -173,10 +173,10 @@ def test_what_cannot_be_is_said():
     run = advanced(run_of(steps=300), 100)
     for step in (99, 101, -1, 1.5, 5.0, True, "12", None):
         assert refusal(run, step).option == "step"
-    listed = refusal(run, str(99))
+    listed = str(refusal(run, 99))
     assert "not kept" in listed and "Choose one of: 0, 1, 2" in listed and "100." in listed
-    assert "nothing would be left" in refusal(run, 100, steps=str(100))
-    said = refusal(run, 5, d_embed=str(9))
+    assert "nothing would be left" in str(refusal(run, 100, steps=100))
+    said = str(refusal(run, 5, d_embed=9))
     assert "d_embed = 9: that does not fit the weights" in said and "is (32, 8), it would be (32, 9)" in said
     assert refusal(run, 5, d_hidden=9).option == "d_hidden"
     assert refusal(run, 5, n_layers=2, d_embed=9).option == "n_layers, d_embed"

@@ -100,7 +100,7 @@ def test_the_page_says_what_was_measured():
     assert "| rnn/parity | 2/3 | 35 (30–40) | 0.7 | 60.0% | 105 (5/5) | 0/1, 50% |" in lines
     assert "| x/y | 2/3 (goal 90%) | 35 (30–40) | 0.7 | 60.0% |  |  |" in lines
     assert "| z | not measured |  |  |  |  |  |" in lines
-    assert f"| rnn/parity/source | 50% | {bad.why.en} |" in lines
+    assert f"| rnn/parity/source | 50% | {bad.why} |" in lines
     assert "| recipe | agreement |" in lines and "| rnn/parity | 0.94 (0.91–0.97) |" in lines
     assert "| recipe | length 40 |" in lines and "| rnn/parity | 80.0% (50.0%–90.0%) |" in lines
 

@@ -8,7 +8,7 @@ import pytest
 
 import core
 from app.service.training.requests import Wish, known_goal, recipe_of_wish
-from core.analysis.diagnosis.diagnose import Evidence, Notice, evidence_of, notice
+from core.analysis.diagnosis.diagnose import Diagnosis, Evidence, collect_evidence, diagnose
 from core.runs.recipes import RECIPES, recipe
 from core.runs.run import Run
 from tests.words import chinese
@@ -33,7 +33,7 @@ def finished(chosen: core.Recipe, seed: int = 0) -> Evidence:
             pass
     except core.Diverged:
         diverged = True
-    return evidence_of(run, None if diverged else run.evaluate(512).accuracy, diverged)
+    return collect_evidence(run, None if diverged else run.evaluate(512).accuracy, diverged)
 
 
 def by_its_words(variant: str, seen: Evidence) -> None:
@@ -54,7 +54,7 @@ def by_its_words(variant: str, seen: Evidence) -> None:
         assert seen.held_out < 0.9
 
 
-def mended(names: tuple[str, str, str], offered: Notice) -> core.Recipe:
+def mended(names: tuple[str, str, str], offered: Diagnosis) -> core.Recipe:
     """What the button beside the sentence trains."""
     family, task, variant = names
     changes = {} if offered.variant else offered.changes  # a variant has all of them
@@ -70,14 +70,14 @@ def mended(names: tuple[str, str, str], offered: Notice) -> core.Recipe:
 def test_what_is_offered_mends_it(names):
     seen = finished(recipe(*names))
     by_its_words(names[2], seen)
-    found = notice(seen)
+    found = diagnose(seen)
     assert [one.kind for one in found][:1] == [NOTICED[names[2]]]
     for offered in found:
         assert str(offered.what) and chinese(offered.what) and str(offered.remedy) and chinese(offered.remedy)
         other = mended(names, offered)
         better = finished(other)
         assert better.held_out >= known_goal(other), offered.kind
-        assert not notice(better), "a run that reaches its goal is left alone"
+        assert not diagnose(better), "a run that reaches its goal is left alone"
 
 
 def test_every_recipe_meant_to_fail_has_a_notice():
@@ -93,4 +93,4 @@ def test_a_change_that_is_part_of_another_is_not_offered_apart():
         0.99,
         held_out=0.5,
     )
-    assert [one.kind for one in notice(seen)] == ["by_heart"]
+    assert [one.kind for one in diagnose(seen)] == ["by_heart"]

@@ -16,7 +16,7 @@ from core.runs.run import Run
 from core.tasks import Task
 from tests.words import chinese
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).resolve().parents[3]
 PAIRS = [("lstm", "parity"), ("transformer", "copy")]
 VARIANTS = {
     "plain": {},
@@ -44,9 +44,9 @@ def first_losses() -> list[str]:
 
 
 def test_the_same_in_another_process():
-    code = f"import sys, torch; sys.path.insert(0, {str(HERE)!r}); torch.set_num_threads(1); "
-    code += "import test_same_again; print(test_same_again.first_losses())"
-    other = subprocess.run([sys.executable, "-c", code], cwd=HERE.parents[1], capture_output=True, text=True)
+    code = "import torch; torch.set_num_threads(1); "
+    code += "from tests.core.runs.test_same_again import first_losses; print(first_losses())"
+    other = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert other.stdout.strip() == str(first_losses()), other.stderr
 
 

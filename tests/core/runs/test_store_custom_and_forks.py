@@ -31,8 +31,8 @@ FILES = [
 SMALL = {"d_embed": 8, "d_hidden": 8}
 
 
-def recipe_on(name: str, text: str, family: str = "lstm", **knobs) -> core.Recipe:
-    task = custom_task(name, text.encode(), **knobs)
+def recipe_on(name: str, text: str, family: str = "lstm", **task_options) -> core.Recipe:
+    task = custom_task(name, text.encode(), **task_options)
     sizes = {"d_model": 8, "n_heads": 2, "n_layers": 1} if family == "gpt" else SMALL
     model = core.configure(family, **task.model_options(family), **sizes)
     return core.Recipe(model, task, core.Training.make(steps=8, batch_size=4))
@@ -43,11 +43,11 @@ def advance(run: core.Run, steps: int) -> list[float]:
     return [next(training).loss for _ in range(steps)]
 
 
-@pytest.mark.parametrize(("name", "text", "family", "knobs"), FILES)
-def test_own_data_is_in_the_file_of_the_run(tmp_path, name, text, family, knobs):
-    whole = core.Run(recipe_on(name, text, family, **knobs), seed=2)
+@pytest.mark.parametrize(("name", "text", "family", "task_options"), FILES)
+def test_own_data_is_in_the_file_of_the_run(tmp_path, name, text, family, task_options):
+    whole = core.Run(recipe_on(name, text, family, **task_options), seed=2)
     expected = advance(whole, 8)
-    stopped = core.Run(recipe_on(name, text, family, **knobs), seed=2)
+    stopped = core.Run(recipe_on(name, text, family, **task_options), seed=2)
     losses = advance(stopped, 3)
     path = Store(tmp_path).save(stopped)
     assert text.encode() in path.read_bytes(), "as plain text"
@@ -86,8 +86,8 @@ def test_own_data_gives_the_same_run_in_another_process():
 
 
 def run_losses(file: tuple) -> list[str]:
-    name, text, family, knobs = file
-    run = core.Run(recipe_on(name, text, family, **knobs))
+    name, text, family, task_options = file
+    run = core.Run(recipe_on(name, text, family, **task_options))
     return [run.key, *(loss.hex() for loss in advance(run, 5))]
 
 

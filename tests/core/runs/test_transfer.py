@@ -20,7 +20,7 @@ OPTIONS = {"samples": 8, "steps": 12, "batch_size": 4, "lr": 1e-3}
 
 def first_run(text: str = "news", steps: int = 6, seed: int = 3, **training) -> Run:
     training = {"steps": steps, "batch_size": 8, **training}
-    return Run(make_recipe("bert", "masked words", model=TINY, knobs={"text": text}, training=training), seed)
+    return Run(make_recipe("bert", "masked words", model=TINY, task_options={"text": text}, training=training), seed)
 
 
 def trained(run: Run) -> Run:
@@ -150,12 +150,14 @@ def test_what_cannot_be_is_said():
     assert refusal(run, "nothing").option == "task"
     assert refusal(run, "entities", 99).option == "step"
     assert refusal(run, None).option == "task"
-    assert "Did you mean lr?" in refusal(run, "entities", lrr=str(1))
+    assert "Did you mean lr?" in str(refusal(run, "entities", lrr=1))
     told = refusal(run, "entities", foo=1)
     assert "a transfer has no such option" in str(told) and "迁移没有这个选项" in chinese(told)
-    assert "does not fit the weights" in refusal(run, "entities", d_model=str(32))
+    assert "does not fit the weights" in str(refusal(run, "entities", d_model=32))
     model = {**TINY, "max_len": 12}
-    short = Run(make_recipe("gpt", "copy", model=model, knobs={"max_len": 4}, training={"steps": 1, "batch_size": 4}))
+    short = Run(
+        make_recipe("gpt", "copy", model=model, task_options={"max_len": 4}, training={"steps": 1, "batch_size": 4})
+    )
     said = refusal(trained(short), core.task("reverse", max_len=20))
     assert said.option == "max_len" and "has up to 42 tokens" in str(said)
     with pytest.raises(core.ConfigError):

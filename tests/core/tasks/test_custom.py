@@ -56,11 +56,11 @@ def test_a_whole_character_may_be_written_as_two_halves():
     assert "\\ud83d" in lines and "😀" in custom_task("a.jsonl", lines.encode()).tokens
 
 
-@pytest.mark.parametrize("knob", ["name", "data", "unit"])
-def test_a_knob_that_cannot_be_is_named(knob):
+@pytest.mark.parametrize("task_option", ["name", "data", "unit"])
+def test_a_knob_that_cannot_be_is_named(task_option):
     with pytest.raises(ConfigError) as caught:
-        custom_task("d.txt", TEXT.encode(), **{knob: ["word"]})
-    assert caught.value.option == knob
+        custom_task("d.txt", TEXT.encode(), **{task_option: ["word"]})
+    assert caught.value.option == task_option
 
 
 def test_units_and_vocabulary():
@@ -148,7 +148,7 @@ def rows(n: int, label: str = "x") -> bytes:
         ("a.csv", b",,,\n,,,\n", "a.csv: every cell of the table is empty"),
         ("a.jsonl", b"\n[1, 2]", "line 2: an object with"),
         ("a.txt", b"short", "has 5 tokens; with context = 64 it needs at least 640"),
-        ("a.txt", b"x" * 5000, "1 different examples"),
+        ("a.txt", b"x" * 5000, "1 different example;"),
     ],
 )  # fmt: skip
 def test_what_goes_wrong_is_said(name, data, says):

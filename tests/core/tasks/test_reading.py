@@ -47,8 +47,8 @@ def test_whatever_is_typed(name, text):
 def test_help_in_both_languages(name):
     which = task(name)
     assert str(which.help) and chinese(which.help)
-    for knob in which.options():
-        assert str(knob.help).endswith(".") and chinese(knob.help).endswith("。")
+    for task_option in which.options():
+        assert str(task_option.help).endswith(".") and chinese(task_option.help).endswith("。")
     assert all(isinstance(label, Text) and str(label) and chinese(label) for label in which.label_names)
 
 
