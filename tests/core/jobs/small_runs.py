@@ -44,7 +44,7 @@ def until(condition: Callable[[], Any], seconds: float = 60.0) -> None:
 
 
 def alive(pid: int) -> bool:
-    """A zombie, which only waits for somebody to ask for its exit status, is dead."""
+    """Is the process running? A zombie, whose exit status was not collected, is not."""
     try:
         os.kill(pid, 0)
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"

@@ -1,4 +1,4 @@
-"""Runs that need more than a recipe to begin: forks, which begin in another run, and those on somebody's own file."""
+"""Runs that need more than a recipe to begin: forks, which begin in another run, and those on custom data."""
 
 import itertools
 import multiprocessing
@@ -7,7 +7,19 @@ import threading
 import pytest
 
 import core
-from core.jobs.worker import Desk
+from core.jobs.messages import (
+    OpenRun,
+    RunDone,
+    RunFailed,
+    RunOpened,
+    RunReleased,
+    Shutdown,
+    StepsMade,
+    TrainSlice,
+    WorkerOrder,
+    WorkerReply,
+)
+from core.jobs.worker.loop import WorkerLoop
 from core.runs.recipes import make_recipe
 from core.runs.store import Store, StoreError
 from tests.core.jobs.small_runs import same_weights, small, trained, until
@@ -72,39 +84,41 @@ def test_a_fork_without_a_beginning_is_refused(jobs):
     assert "not in the store" in str(refusal.value) and "不在存储中" in chinese(refusal.value)
 
 
-def answers(store: Store, *orders: tuple) -> list[tuple]:
-    """What a worker's desk says to these orders."""
+def replies_to(store: Store, *orders: WorkerOrder) -> list[WorkerReply]:
+    """The replies of a worker's loop to these orders."""
     ours, theirs = multiprocessing.Pipe()
-    desk = threading.Thread(target=Desk(theirs, store, 2.0).serve, daemon=True)
-    desk.start()
-    told = [ours.recv()]
+    loop = threading.Thread(target=WorkerLoop(theirs, store, 2.0).serve, daemon=True)
+    loop.start()
+    replies = [ours.recv()]
     for order in orders:  # one at a time: training ends early when there is another order
         ours.send(order)
-        while told[-1][0] not in ("done", "failed", "opened" if order[0] == "open" else "left"):
-            told.append(ours.recv())
-    ours.send(("end",))
-    desk.join()
-    return told
+        last = RunOpened if isinstance(order, OpenRun) else RunReleased
+        while not isinstance(replies[-1], RunDone | RunFailed | last):
+            replies.append(ours.recv())
+    ours.send(Shutdown())
+    loop.join()
+    return replies
 
 
 def test_a_parent_that_goes_in_between_is_said_to_be_missing(tmp_path):
     fork = trained(small(20), 0).fork(6)
-    told = answers(Store(tmp_path), ("open", fork.key, fork.recipe.to_dict(), fork.seed, 0))
-    assert told[-1][:2] == ("failed", fork.key) and "not in the store" in str(told[-1][2]) and chinese(told[-1][2])
+    failure = replies_to(Store(tmp_path), OpenRun(fork.key, fork.recipe.to_dict(), fork.seed))[-1]
+    assert isinstance(failure, RunFailed) and failure.key == fork.key
+    assert "not in the store" in str(failure.why) and chinese(failure.why)
 
 
-def test_own_data_goes_to_the_worker_with_the_recipe(tmp_path):
+def test_custom_data_goes_to_the_worker_with_the_recipe(tmp_path):
     """Nothing of it was stored before, and no file is read."""
     recipe, store = recipe_on("a.csv", LABELS), Store(tmp_path)
     whole = finished(core.Run(recipe, 4))
-    told = answers(store, ("open", whole.key, recipe.to_dict(), 4, 0), ("train", whole.key, 60.0))
-    assert told[-1] == ("done", whole.key)
-    assert [step for answer in told if answer[0] == "steps" for step in answer[2]] == whole.steps
+    replies = replies_to(store, OpenRun(whole.key, recipe.to_dict(), 4), TrainSlice(whole.key, 60.0))
+    assert replies[-1] == RunDone(whole.key)
+    assert [step for reply in replies if isinstance(reply, StepsMade) for step in reply.steps] == whole.steps
     stored = store.load(whole.key)
     assert same_weights(stored, whole) and stored.task == whole.task
 
 
-def test_own_data_is_trained_by_a_worker(jobs):
+def test_custom_data_is_trained_by_a_worker(jobs):
     recipe, seed = recipe_on("a.csv", LABELS), next(SEEDS)
     job = jobs.start(recipe, seed)
     whole = finished(core.Run(recipe, seed))

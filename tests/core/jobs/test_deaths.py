@@ -1,4 +1,4 @@
-"""Nothing is lost with a worker but its last moments, and nobody outlives the caller."""
+"""A killed worker costs no more than the steps since the last checkpoint, and no process outlives the caller."""
 
 import itertools
 import os
@@ -21,8 +21,8 @@ SEEDS = itertools.count(500)
 
 
 def kill_its_worker(job) -> None:
-    until(lambda: job.ended or (job.place.worker and job.place.worker.pid))
-    os.kill(job.place.worker.pid, signal.SIGKILL)
+    until(lambda: job.ended or (job.schedule.worker and job.schedule.worker.pid))
+    os.kill(job.schedule.worker.pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("runs", [1, pytest.param(10, marks=pytest.mark.slow)])
@@ -75,7 +75,7 @@ def test_only_the_run_in_training_is_blamed(jobs):
 
 def test_closed_it_leaves_no_process_and_no_file_but_the_runs(tmp_path):
     jobs = Jobs(Store(tmp_path), workers=2)
-    pids = [jobs._nursery._process.pid]
+    pids = [jobs._worker_pool.launcher.pid]
     running = [jobs.start(small(100_000), seed) for seed in range(3)]
     until(lambda: all(job.progress for job in running) and len(jobs.pids) == 2)
     pids += jobs.pids
@@ -118,6 +118,6 @@ assert "ray" not in sys.modules, "only the process that is connected to a cluste
 jobs = Jobs(Store(sys.argv[1]))
 running = [jobs.start(small(100_000), seed) for seed in range(3)]
 until(lambda: all(job.progress for job in running))
-print(jobs._nursery._process.pid, *jobs.pids, flush=True)
+print(jobs._worker_pool.launcher.pid, *jobs.pids, flush=True)
 time.sleep(60)
 """

@@ -11,7 +11,8 @@ import pytest
 import core
 from core.jobs import Jobs
 from core.jobs.failures import BUG
-from core.jobs.worker import Desk
+from core.jobs.messages import OpenRun, RunDone, RunFailed, Shutdown, TrainSlice
+from core.jobs.worker.loop import WorkerLoop
 from core.runs.store import Store
 from core.tasks import custom_task
 from core.training.loop import Trainer
@@ -34,15 +35,15 @@ def test_the_same_run_as_in_this_process(jobs):
 
 
 def test_asked_for_by_many_threads_it_is_trained_once(jobs):
-    seed, found = next(SEEDS), []
-    threads = [threading.Thread(target=lambda: found.append(jobs.start(small(), seed))) for _ in range(8)]
+    seed, started = next(SEEDS), []
+    threads = [threading.Thread(target=lambda: started.append(jobs.start(small(), seed))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(set(map(id, found))) == 1
-    assert found[0].wait(60) and found[0].status == "done"
-    spent = found[0].cpu_seconds
+    assert len(set(map(id, started))) == 1
+    assert started[0].wait(60) and started[0].status == "done"
+    spent = started[0].cpu_seconds
     again = jobs.start(small(), seed)
     assert again.status == "done" and again.cpu_seconds == spent
 
@@ -61,16 +62,16 @@ def test_what_the_store_has_finished_is_done_at_once(jobs, tmp_path):
 def test_eight_runs_share_two_workers(jobs):
     until(lambda: len(jobs.pids) == 2)
     running = [jobs.start(small(200, curriculum=False), next(SEEDS)) for _ in range(8)]
-    seen: dict[str, float] = {}
+    first_step_at: dict[str, float] = {}
     while not any(job.ended for job in running):
         for job in running:
             if job.progress:
-                seen.setdefault(job.key, time.monotonic())
+                first_step_at.setdefault(job.key, time.monotonic())
         time.sleep(0.01)
     progress = [job.progress for job in running]
     for job in running:
         job.stop()
-    assert len(seen) == 8 and max(seen.values()) - min(seen.values()) < 3
+    assert len(first_step_at) == 8 and max(first_step_at.values()) - min(first_step_at.values()) < 3
     assert min(progress) >= 0.75 * max(progress), progress
 
 
@@ -78,12 +79,12 @@ def test_a_worker_with_nothing_to_do_takes_over_runs_of_the_other(jobs):
     until(lambda: len(jobs.pids) == 2)
     running = [jobs.start(small(100_000), next(SEEDS)) for _ in range(4)]
     until(lambda: all(job.progress for job in running))
-    home = running[0].place.worker
-    stay = [job for job in running if job.place.worker is home]
+    home = running[0].schedule.worker
+    stay = [job for job in running if job.schedule.worker is home]
     for job in running:
         if job not in stay:
             job.stop()
-    until(lambda: len({job.place.worker for job in stay} - {None}) == 2 or len(stay) < 2, 10)
+    until(lambda: len({job.schedule.worker for job in stay} - {None}) == 2 or len(stay) < 2, 10)
     for job in stay:
         job.stop()
 
@@ -103,7 +104,7 @@ def test_stopped_within_a_second_and_continued_as_if_nothing_had_happened(jobs):
 
 
 @pytest.mark.slow
-def test_nobody_waits_for_a_long_step(jobs):
+def test_stopping_does_not_wait_for_a_long_step(jobs):
     recipe, seed = small(3, batch_size=512, accumulate=128, curriculum=False), next(SEEDS)
     job = jobs.start(recipe, seed)
     until(lambda: job.status == "running")
@@ -135,11 +136,11 @@ def test_a_rewind_does_not_empty_what_a_worker_goes_on_with(jobs):
     job = jobs.start(small(2_000), next(SEEDS))
     until(lambda: job.progress >= 5)
     with pytest.raises(core.InputError, match="busy"):
-        jobs.begin_again(job)  # as if it had been told to go on just before
+        jobs.reset(job)  # as if it had been resumed just before
     until(lambda: job.progress >= 10)
     assert [step.index for step in job.steps] == list(range(1, job.progress + 1))
     job.rewind()
-    assert job.status == "paused" and job.progress == 0 and job.place.worker is None
+    assert job.status == "paused" and job.progress == 0 and job.schedule.worker is None
     job.stop()
 
 
@@ -167,7 +168,7 @@ def test_a_stored_run_is_found_without_its_weights(jobs, monkeypatch):
     assert (job.recipe, job.seed, job.status, job.steps) == (run.recipe, run.seed, "done", run.steps)
 
 
-def test_divergence_is_said_and_the_steps_so_far_are_kept(jobs):
+def test_divergence_is_reported_and_the_steps_so_far_are_stored(jobs):
     seed = next(SEEDS)
     job = jobs.start(exploding(), seed)
     assert job.wait(60) and job.status == "failed"
@@ -197,24 +198,24 @@ def test_a_bug_is_a_short_sentence_and_the_details_are_in_the_log(jobs, caplog):
 
 
 def test_a_bug_in_one_run_does_not_concern_the_others(tmp_path, monkeypatch):
-    """A worker's desk without its process, so that a bug can be put in."""
+    """The loop of a worker without its process, so that a bug can be put in."""
     ours, theirs = multiprocessing.Pipe()
-    desk = threading.Thread(target=Desk(theirs, Store(tmp_path), 2.0).serve, daemon=True)
-    orders = [("open", name, small(3).to_dict(), seed, 0) for seed, name in enumerate("ab")]
-    orders += [("train", "a", 10.0)] + [("train", "b", 10.0)] * 3  # each ends early when there is another order
+    loop = threading.Thread(target=WorkerLoop(theirs, Store(tmp_path), 2.0).serve, daemon=True)
+    orders = [OpenRun(key, small(3).to_dict(), seed) for seed, key in enumerate("ab")]
+    orders += [TrainSlice("a", 10.0)] + [TrainSlice("b", 10.0)] * 3  # each ends early when there is another order
     step = Trainer.step
     monkeypatch.setattr(Trainer, "step", lambda trainer: 1 / 0 if trainer.data.initial_seed() == 0 else step(trainer))
-    desk.start()
+    loop.start()
     for order in orders:
         ours.send(order)
-    told = []
-    while not told or told[-1][0] != "done":
-        told.append(ours.recv())
-    failed = next(answer for answer in told if answer[0] == "failed")
-    assert failed[1:3] == ("a", BUG) and "ZeroDivisionError" in failed[3]
-    assert told[-1] == ("done", "b")
-    ours.send(("end",))
-    desk.join()
+    replies = []
+    while not replies or not isinstance(replies[-1], RunDone):
+        replies.append(ours.recv())
+    failure = next(reply for reply in replies if isinstance(reply, RunFailed))
+    assert (failure.key, failure.why) == ("a", BUG) and "ZeroDivisionError" in failure.traceback
+    assert replies[-1] == RunDone("b")
+    ours.send(Shutdown())
+    loop.join()
 
 
 def test_a_damaged_file_is_trained_anew(jobs):
@@ -225,7 +226,7 @@ def test_a_damaged_file_is_trained_anew(jobs):
     assert job.wait(60) and job.status == "done" and len(jobs.store.load(key).steps) == 20
 
 
-def test_own_data_is_trained_like_any_other(jobs):
+def test_custom_data_is_trained_like_any_other(jobs):
     lines = "".join(f"a{i} b{i},{i % 2}\n" for i in range(40))
     task = custom_task("mine.csv", f"text,label\n{lines}".encode())
     recipe = core.Recipe(core.configure("lstm", **task.model_options("lstm")), task, core.Training.make(steps=5))

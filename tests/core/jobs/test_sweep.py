@@ -1,4 +1,4 @@
-"""A table of runs is the same whoever trained them, and is not trained twice."""
+"""A table of runs is the same wherever they were trained, and is not trained twice."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ def table(**where) -> pd.DataFrame:
     return core.sweep(small(20), GRID, seeds=2, **where)
 
 
-def test_the_table_is_right_and_kept(jobs, tmp_path):
+def test_the_table_is_right_and_stored(jobs, tmp_path):
     first = table(jobs=jobs)
     assert list(first.columns) == [
         "recipe", "d_hidden", "lr", "seed", "steps", "loss", "accuracy", "parameters", "cpu_seconds", "problem"
@@ -77,10 +77,10 @@ def test_one_value_is_a_list_of_one():
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (("gpt-induction",), "recipes = 'gpt-induction'.*Did you mean gpt/induction"),
-        (("gpt/induction/default/more",), "family/task"),
-        ((3,), "recipes = 3"),
-        (({"a": 3},), "recipes = 3"),
+        (("gpt-induction",), "recipe = 'gpt-induction'.*Did you mean gpt/induction"),
+        (("gpt/induction/default/more",), "recipe = 'gpt/induction/default/more'.*Did you mean gpt/induction"),
+        ((3,), "recipe = 3"),
+        (({"a": 3},), "recipe = 3"),
         (("rnn/parity", ["lr"]), "options"),
         (("rnn/parity", None, 0), "seeds = 0"),
         (("rnn/parity", None, True), "seeds = True"),
