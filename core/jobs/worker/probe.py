@@ -68,21 +68,21 @@ class Probe:
             model.train(was_training)
         return {
             "step": self.run.trainer.index,
-            "problems": [self._problem(number, *answer) for number, answer in enumerate(answers)],
+            "problems": [self._problem(number, *pair) for number, pair in enumerate(answers)],
             "heads": head_maps(tape, self.run.task, self.first, self.form),
             "gates": gate_maps(tape, self.run.task, self.first),
         }
 
-    def _problem(self, number: int, said: list[Text], right: list[Text]) -> ProbedProblem:
+    def _problem(self, number: int, answer: list[Text], target: list[Text]) -> ProbedProblem:
         source = self.examples.source[number, : self.examples.source_lengths[number]].tolist()
         if self.form == "stream" and not self.generates:
             ids = self.batch.inputs[0][number, : self.batch.lengths[number]].tolist()
             # a text that is only continued has no source
             source = stream_prompt(ids, self.batch.target[number].tolist(), source) if source else ids
-        hits = [i < len(said) and said[i] == token for i, token in enumerate(right)]
-        ok = all(hits) and len(said) == len(right)
+        hits = [i < len(answer) and answer[i] == token for i, token in enumerate(target)]
+        ok = all(hits) and len(answer) == len(target)
         tokens = visible(self.run.task.show(source))
-        return {"number": number, "tokens": tokens, "said": said, "right": right, "hits": hits, "ok": ok}
+        return {"number": number, "tokens": tokens, "said": answer, "right": target, "hits": hits, "ok": ok}
 
     def _generate(self) -> list[tuple[list[Text], list[Text]]]:
         """Answers written token by token, each read back by the model (no teacher forcing), and the right ones."""
@@ -90,8 +90,8 @@ class Probe:
         inputs = (x.to(self.run.trainer.device) for x in prompt(self.examples, self.form))
         outputs = generate(self.run.model, *inputs, max_new=target.shape[1]).tolist()
         return [
-            (self._tokens(_until_end(said)), self._tokens(right[: length - 1]))
-            for said, right, length in zip(outputs, target.tolist(), lengths.tolist(), strict=True)
+            (self._tokens(_until_end(output)), self._tokens(row[: length - 1]))
+            for output, row, length in zip(outputs, target.tolist(), lengths.tolist(), strict=True)
         ]
 
     def _predict(self, model: nn.Module) -> list[tuple[list[Text], list[Text]]]:
@@ -99,24 +99,21 @@ class Probe:
         batch, task = self.batch, self.run.task
         predictions = cast(Head, model.head).predict(model(*batch.inputs).logits, batch.lengths)
         if self.form == "spans":
-            target_spans = batch.target.nonzero().tolist()  # (row, type, start, end)
-            right_spans = [[tuple(span[1:]) for span in target_spans if span[0] == row] for row in range(PROBLEMS)]
-            said_spans = cast(list[list[Span]], predictions)
-            return [
-                (self._spans(row, said), self._spans(row, right))
-                for row, (said, right) in enumerate(zip(said_spans, right_spans, strict=True))
-            ]
-        said_rows = predictions.tolist() if isinstance(predictions, Tensor) else predictions
-        pairs = list(zip(said_rows, batch.target.tolist(), strict=True))
+            entries = batch.target.nonzero().tolist()  # (row, type, start, end)
+            targets = [[tuple(entry[1:]) for entry in entries if entry[0] == row] for row in range(PROBLEMS)]
+            pairs = zip(cast(list[list[Span]], predictions), targets, strict=True)
+            return [(self._spans(i, spans), self._spans(i, target)) for i, (spans, target) in enumerate(pairs)]
+        rows = predictions.tolist() if isinstance(predictions, Tensor) else predictions
+        pairs = zip(rows, batch.target.tolist(), strict=True)
         if self.form == "label":
-            return [(self._labels([said]), self._labels([right])) for said, right in pairs]
+            return [(self._labels([label]), self._labels([target])) for label, target in pairs]
         if self.form == "answer":
-            return [(self._part(row, *said), self._part(row, *right)) for row, (said, right) in enumerate(pairs)]
+            return [(self._part(i, *ends), self._part(i, *target)) for i, (ends, target) in enumerate(pairs)]
         words = self._labels if self.form == "tags" else self._tokens
         answers = []
-        for said, right in pairs:
-            targets = [i for i, token in enumerate(right) if token != IGNORE][:MOST_ANSWERS]
-            answers.append((words([said[i] for i in targets]), words([right[i] for i in targets])))
+        for row, target in pairs:
+            positions = [i for i, token in enumerate(target) if token != IGNORE][:MOST_ANSWERS]
+            answers.append((words([row[i] for i in positions]), words([target[i] for i in positions])))
         return answers if task.tokens else []
 
     def _tokens(self, ids: list[int]) -> list[Text]:

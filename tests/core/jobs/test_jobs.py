@@ -16,7 +16,7 @@ from core.jobs.worker.loop import WorkerLoop
 from core.runs.store import Store
 from core.tasks import custom_task
 from core.training.loop import Trainer
-from tests.core.jobs.small_runs import exploding, same_weights, small, trained, until
+from tests.core.jobs.small_runs import exploding, same_weights, small, train_here, until
 from tests.words import chinese
 
 SEEDS = itertools.count(100)  # no two tests share a run
@@ -26,12 +26,12 @@ def test_the_same_run_as_in_this_process(jobs):
     seed = next(SEEDS)
     job = jobs.start(small(), seed)
     streamed = list(job)
-    whole = trained(small(), seed)
-    assert job.status == "done" and job.problem is None and job.key == whole.key
-    assert streamed == job.steps == whole.steps
-    assert job.poll(50) == whole.steps[50:] and job.poll(60) == []
+    expected = train_here(small(), seed)
+    assert job.status == "done" and job.problem is None and job.key == expected.key
+    assert streamed == job.steps == expected.steps
+    assert job.poll(50) == expected.steps[50:] and job.poll(60) == []
     stored = jobs.store.load(job.key)
-    assert same_weights(stored, whole) and stored.steps == whole.steps
+    assert same_weights(stored, expected) and stored.steps == expected.steps
 
 
 def test_asked_for_by_many_threads_it_is_trained_once(jobs):
@@ -49,11 +49,11 @@ def test_asked_for_by_many_threads_it_is_trained_once(jobs):
 
 
 def test_what_the_store_has_finished_is_done_at_once(jobs, tmp_path):
-    store, whole = Store(tmp_path), trained(small(5), 0)
-    store.save(whole)
+    store, expected = Store(tmp_path), train_here(small(5), 0)
+    store.save(expected)
     with Jobs(store, workers=1) as others:
         job = others.start(small(5), 0)
-        assert job.status == "done" and job.steps == whole.steps and list(job) == whole.steps
+        assert job.status == "done" and job.steps == expected.steps and list(job) == expected.steps
         began = time.monotonic()
     assert time.monotonic() - began < 3, "closed before its workers were there"
 
@@ -96,11 +96,11 @@ def test_stopped_within_a_second_and_continued_as_if_nothing_had_happened(jobs):
     began = time.monotonic()
     job.stop()
     assert time.monotonic() - began < 1 and job.status == "stopped"
-    made = job.progress
-    assert 5 <= made < 60
+    steps_before = job.progress
+    assert 5 <= steps_before < 60
     until(lambda: jobs.store.facts(job.key)["index"] == job.progress, 2)
     assert jobs.start(small(), seed) is job
-    assert job.wait(60) and job.steps == trained(small(), seed).steps
+    assert job.wait(60) and job.steps == train_here(small(), seed).steps
 
 
 @pytest.mark.slow
@@ -121,11 +121,11 @@ def test_paused_and_resumed(jobs):
     until(lambda: job.progress >= 5)
     job.pause()
     until(lambda: job.status == "paused", 2)
-    made = job.progress
+    steps_before = job.progress
     time.sleep(0.5)
-    assert job.progress == made and not job.wait(0)
+    assert job.progress == steps_before and not job.wait(0)
     job.resume()
-    assert job.wait(60) and job.steps == trained(small(), seed).steps
+    assert job.wait(60) and job.steps == train_here(small(), seed).steps
     job.resume()
     job.pause()
     job.stop()
@@ -153,15 +153,15 @@ def test_of_many_paused_runs_the_oldest_are_stopped(jobs, monkeypatch):
         until(lambda job=job: job.status == "paused")
     assert [job.status for job in paused] == ["stopped", "stopped", "paused", "paused"]
     assert jobs.find(paused[0].key) is paused[0], "it is stored"
-    made = paused[0].progress
+    steps_before = paused[0].progress
     assert jobs.start(small(2_000), paused[0].seed) is paused[0]
-    until(lambda: paused[0].progress > made)
+    until(lambda: paused[0].progress > steps_before)
     for job in paused:
         job.stop()
 
 
 def test_a_stored_run_is_found_without_its_weights(jobs, monkeypatch):
-    run = trained(small(5), next(SEEDS))
+    run = train_here(small(5), next(SEEDS))
     jobs.store.save(run)
     monkeypatch.delattr(Store, "load")
     job = jobs.find(run.key)
@@ -231,5 +231,5 @@ def test_custom_data_is_trained_like_any_other(jobs):
     task = custom_task("mine.csv", f"text,label\n{lines}".encode())
     recipe = core.Recipe(core.configure("lstm", **task.model_options("lstm")), task, core.Training.make(steps=5))
     job = jobs.start(recipe, seed := next(SEEDS))
-    assert job.wait(60) and job.status == "done" and job.steps == trained(recipe, seed).steps
-    assert same_weights(jobs.store.load(job.key), trained(recipe, seed))
+    assert job.wait(60) and job.status == "done" and job.steps == train_here(recipe, seed).steps
+    assert same_weights(jobs.store.load(job.key), train_here(recipe, seed))

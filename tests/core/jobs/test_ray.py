@@ -20,7 +20,7 @@ from core.jobs.ray import worker_launcher
 from core.runs.store import Store
 from core.tasks import custom_task
 from tests.core.jobs.ray_cluster import TwoNodes, actor_pids
-from tests.core.jobs.small_runs import exploding, same_weights, small, trained, until
+from tests.core.jobs.small_runs import exploding, same_weights, small, train_here, until
 from tests.words import chinese
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -31,7 +31,7 @@ GRID = {"n_layers": [1, 2], "n_heads": [1, 2]}
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread():
-    """As workers have: the runs made here for comparison would otherwise be rounded differently."""
+    """As workers have: the runs trained here for comparison would otherwise be rounded differently."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -70,12 +70,12 @@ def assert_same_but_for_time(first: pd.DataFrame, second: pd.DataFrame) -> None:
 def test_the_same_run_as_in_this_process(ray_jobs):
     assert ray_jobs.size == 2, "one worker for each processor of the cluster"
     job = ray_jobs.start(small(), seed := next(SEEDS))
-    streamed, whole = list(job), trained(small(), seed)
+    streamed, expected = list(job), train_here(small(), seed)
     assert job.status == "done" and job.problem is None and job.cpu_seconds > 0
-    assert streamed == job.steps == whole.steps
+    assert streamed == job.steps == expected.steps
     stored = ray_jobs.store.load(job.key)
-    assert same_weights(stored, whole) and stored.steps == whole.steps
-    assert [s.step for s in stored.snapshots] == [s.step for s in whole.snapshots]
+    assert same_weights(stored, expected) and stored.steps == expected.steps
+    assert [s.step for s in stored.snapshots] == [s.step for s in expected.snapshots]
 
 
 @pytest.mark.slow
@@ -90,7 +90,7 @@ def test_stopped_paused_and_continued_as_if_nothing_had_happened(ray_jobs):
     job.pause()
     until(lambda: job.status == "paused")
     job.resume()
-    assert job.wait(60) and job.steps == trained(small(150), seed).steps
+    assert job.wait(60) and job.steps == train_here(small(150), seed).steps
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def test_a_run_on_custom_data_and_a_fork(ray_jobs):
     task = custom_task("mine.csv", f"text,label\n{lines}".encode())
     recipe = core.Recipe(core.configure("lstm", **task.model_options("lstm")), task, core.Training.make(steps=8))
     job = ray_jobs.start(recipe, seed := next(SEEDS))
-    assert job.wait(60) and job.steps == trained(recipe, seed).steps
+    assert job.wait(60) and job.steps == train_here(recipe, seed).steps
     parent = ray_jobs.store.load(job.key)
     fork = parent.fork(8, steps=12)
     job = ray_jobs.start(fork.recipe, fork.seed)
@@ -124,9 +124,10 @@ def test_divergence_and_a_damaged_file(ray_jobs):
     seed = next(SEEDS)
     key = core.Run(small(10), seed).key
     ray_jobs.store.path(key).write_bytes(b"not a run at all")
-    whole, bad = ray_jobs.start(small(10), seed), ray_jobs.start(exploding(), seed)
-    assert bad.wait(60) and bad.status == "failed" and bad.diverged and "不再是数值" in chinese(bad.problem)
-    assert whole.wait(60) and whole.status == "done" and ray_jobs.store.load(key).steps == whole.steps
+    repaired, diverging = ray_jobs.start(small(10), seed), ray_jobs.start(exploding(), seed)
+    assert diverging.wait(60) and diverging.status == "failed" and diverging.diverged
+    assert "不再是数值" in chinese(diverging.problem)
+    assert repaired.wait(60) and repaired.status == "done" and ray_jobs.store.load(key).steps == repaired.steps
 
 
 @pytest.mark.slow
@@ -228,7 +229,7 @@ def test_a_lost_cluster_is_reported_and_costs_no_more_than_the_steps_since_the_l
     with Jobs(Store(tmp_path), workers=1) as here:
         job = here.start(small(400), seed)
         assert job.progress > 0, "not from the beginning"
-        assert job.wait(60) and job.steps == trained(small(400), seed).steps
+        assert job.wait(60) and job.steps == train_here(small(400), seed).steps
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import pytest
 from core.jobs import Jobs
 from core.jobs.failures import DIED_TOO_OFTEN, RESUMES
 from core.runs.store import Store
-from tests.core.jobs.small_runs import alive, same_weights, small, trained, until
+from tests.core.jobs.small_runs import is_alive, same_weights, small, train_here, until
 
 ROOT = Path(__file__).resolve().parents[3]
 SEEDS = itertools.count(500)
@@ -40,11 +40,11 @@ def test_killed_twice_a_run_ends_as_if_undisturbed(jobs, runs, caplog):
             until(lambda job=job: job.key in caplog.text)
             caplog.clear()
         assert job.wait(120) and job.status == "done" and job.problem is None
-        whole = trained(recipe, seed)
-        assert job.steps == whole.steps
+        expected = train_here(recipe, seed)
+        assert job.steps == expected.steps
         stored = jobs.store.load(job.key)
-        assert stored.steps == whole.steps and same_weights(stored, whole)
-        assert [s.step for s in stored.snapshots] == [s.step for s in whole.snapshots]
+        assert stored.steps == expected.steps and same_weights(stored, expected)
+        assert [s.step for s in stored.snapshots] == [s.step for s in expected.snapshots]
     assert not list(jobs.store.folder.glob("*.part"))
 
 
@@ -52,8 +52,8 @@ def test_killed_three_times_it_has_failed_and_may_be_tried_again(jobs):
     seed = next(SEEDS)
     job = jobs.start(small(100_000), seed)
     for death in (1, 2, 3):
-        made = job.progress
-        until(lambda made=made: job.progress > made)
+        steps_before = job.progress
+        until(lambda steps_before=steps_before: job.progress > steps_before)
         kill_its_worker(job)
         until(lambda death=death: job.deaths == death)
     assert job.wait(5) and job.status == "failed" and job.problem == DIED_TOO_OFTEN
@@ -67,8 +67,8 @@ def test_only_the_run_in_training_is_blamed(jobs):
     until(lambda: all(job.progress for job in running))
     kill_its_worker(running[0])
     until(lambda: sum(job.deaths for job in running) == 1)
-    made = [job.progress for job in running]
-    until(lambda: all(job.progress > before for job, before in zip(running, made, strict=True)))
+    steps_before = [job.progress for job in running]
+    until(lambda: all(job.progress > before for job, before in zip(running, steps_before, strict=True)))
     for job in running:
         job.stop()
 
@@ -82,7 +82,7 @@ def test_closed_it_leaves_no_process_and_no_file_but_the_runs(tmp_path):
     began = time.monotonic()
     jobs.close()
     assert time.monotonic() - began < 3
-    assert len(pids) == 3 and not any(map(alive, pids))
+    assert len(pids) == 3 and not any(map(is_alive, pids))
     assert [job.status for job in running] == ["stopped"] * 3
     assert {path.name for path in tmp_path.iterdir()} == {f"{job.key}.safetensors" for job in running}
     for job in running:
@@ -98,12 +98,12 @@ def test_workers_end_with_the_caller(tmp_path):
     caller = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         pids = [int(pid) for pid in caller.stdout.readline().split()]
-        assert len(pids) == 3 and all(map(alive, pids))
+        assert len(pids) == 3 and all(map(is_alive, pids))
     finally:
         caller.kill()
         caller.wait()
         caller.stdout.close()
-    until(lambda: not any(map(alive, pids)), 5)
+    until(lambda: not any(map(is_alive, pids)), 5)
     assert Store(tmp_path).keys() or not list(tmp_path.iterdir())
 
 
