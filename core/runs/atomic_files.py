@@ -1,7 +1,7 @@
 """Atomic replacement of files: written under a temporary name in the same folder, then renamed (POSIX `rename`).
 
 A reader sees the old content or the new one, never half. Temporary names are `<file>.<label>.<pid>.part`: what a killed
-process leaves behind is told by its pid (`is_stale`), and removed by `Store.remove_stale_files`.
+process leaves behind is recognised by its pid (`is_stale`), and removed by `Store.remove_stale_files`.
 """
 
 from __future__ import annotations

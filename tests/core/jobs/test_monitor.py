@@ -1,4 +1,4 @@
-"""A monitored run reports what is seen in it while it is trained, and keeps it when it has ended."""
+"""Probes, events and diagnoses of a monitored run while it is trained, and the outcome stored beside it."""
 
 import json
 
