@@ -127,7 +127,7 @@ async def stream(keys: str = Query(max_length=25 * MOST_KEYS)) -> StreamingRespo
 
 @router.post("/noticed/{key}")
 def noticed(key: str) -> list[dict[str, Any]]:
-    return translated(job_service.job(key).seen.noticed)
+    return translated(job_service.job(key).probe_results.diagnoses)
 
 
 @router.post("/{key}/fork")
@@ -177,7 +177,7 @@ def _begun(chosen: Recipe, seed: int, page: str) -> dict[str, Any]:
 def _check_room(jobs: Jobs, key: str, page: str) -> None:
     """Everybody shares the workers. The limit of all protects the machine; that of a page, which says itself which one
     it is, keeps a class from taking them from each other by mistake."""
-    moving = {job.key for job in jobs.moving}
+    moving = {job.key for job in jobs.in_progress}
     for other in list(_pages):
         _pages[other] &= moving
         if not _pages[other]:

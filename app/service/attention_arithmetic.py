@@ -9,7 +9,6 @@ then weight = exp(score) / Σ exp(score) over the keys that the mask keeps.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import torch
@@ -19,13 +18,12 @@ import core
 from app.service.inputs import Problem
 from core import InputError
 from core.analysis import measures
+from core.capture.point_names import INPUT_SELF_ATTENTION_WEIGHTS
 from core.capture.tape import Keep, Tape
 from core.layers.attention import Attention
 from core.layers.recurrent.alignment import AdditiveAlignment, Alignment
 from core.messages import Text
 from core.runs.run import Run
-
-READS_ITSELF = re.compile(r"(?:encoder\.)?blocks\.\d+\.attn")
 
 
 @torch.no_grad()
@@ -63,7 +61,7 @@ def exact_head(run: Run, problem: Problem, step: int, point: str, head: int) -> 
 
 def exact_rollout(run: Run, problem: Problem, step: int, points: list[str]) -> Tensor:
     """(query, key): up to the last of these layers; only their means are held."""
-    if not all(READS_ITSELF.fullmatch(point) for point in points):
+    if not all(INPUT_SELF_ATTENTION_WEIGHTS.fullmatch(f"{point}.weights") for point in points):
         raise InputError(
             "A rollout goes through the layers in which the input looks at itself; ask for those alone.",
         )

@@ -7,7 +7,6 @@ inputs only the largest weight of each tile is kept, in steps of 1/255; one head
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 import torch
@@ -15,6 +14,7 @@ from torch import Tensor, nn
 
 from app.service.inputs import Problem
 from core.analysis import measures
+from core.capture.point_names import ATTENTION_WEIGHTS
 
 FEWEST_REPEATS = 0.25  # of the tokens must have occurred before, or induction cannot be judged
 EXACT_BYTES = 3_000_000  # below this, weights travel as they are; above, as bytes of 1/255
@@ -22,7 +22,6 @@ GRID_SIDE = 128  # inputs longer than this are pooled
 GRID_BYTES = 24_000_000  # and so are those of which all heads at all snapshots would be more
 
 MAPS = ("*.weights", "*.mask")
-ATTENTION = re.compile(r"(?P<stack>.*?)(?:blocks\.(?P<layer>\d+)\.)?(?P<kind>attn|cross)\.weights")
 
 
 @dataclass
@@ -85,7 +84,7 @@ def stacks_of(model: nn.Module, problem: Problem, snapshots: int) -> list[Heads]
     """The stacks of a model, empty; those without attention stay so."""
     grouped: dict[str, list[str]] = {}
     for path, _ in model.named_modules():
-        found = ATTENTION.fullmatch(f"{path}.weights")
+        found = ATTENTION_WEIGHTS.fullmatch(f"{path}.weights")
         if found:
             kind = "cross" if found["kind"] == "cross" else "blocks"
             grouped.setdefault(f"{found['stack']}{kind}", []).append(f"{path}.weights")

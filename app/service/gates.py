@@ -15,9 +15,10 @@ from torch import Tensor, nn
 
 from app.service import payload
 from app.service.inputs import Problem
-from app.service.snapshot_arrays import RECURRENT, Cells, cells_of
+from app.service.snapshot_arrays import Cells, cells_of
 from core import InputError, build
 from core.analysis import measures
+from core.capture.point_names import RECURRENT_POINT
 from core.capture.tape import Tape
 from core.layers.recurrent.engine import RecurrentLayer
 from core.runs.run import Run
@@ -120,7 +121,7 @@ def _workings(run: Run, tapes: list[Tape], cells: Cells) -> Workings:
 
 def _input(tape: Tape, name: str, width: int) -> Tensor:
     """(time, d_in): what a layer reads: the tokens, beside them what a decoder looked up; or the layer below."""
-    found = RECURRENT.fullmatch(f"{name}.hidden")
+    found = RECURRENT_POINT.fullmatch(f"{name}.hidden")
     stack, layer = found["stack"], int(found["layer"])
     if layer:
         below = [f"{stack}layers.{layer - 1}.{direction}.hidden" for direction in ("fwd", "bwd")]

@@ -5,7 +5,6 @@ Both read the same text, each in its own tokens; what is compared is what their 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +18,13 @@ from app.service.attention_maps import MAPS
 from app.service.inputs import Problem
 from core import InputError
 from core.analysis.head_similarity import ALIKE, COUNTS, FEWEST_TOKENS, head_similarity, profile
+from core.capture.point_names import INPUT_SELF_ATTENTION_WEIGHTS
 from core.capture.tape import Keep
 from core.runs.pretrained_run import PretrainedRun
 from core.runs.run import Run
 from core.tasks.base import SPECIAL
 
 BEST = 5
-READS = re.compile(r"((?:encoder\.)?blocks\.(\d+)\.attn)\.weights")  # attention among the tokens of the input itself
 AROUND = ("[CLS]", "[SEP]")
 
 
@@ -68,9 +67,9 @@ def look_over(run: Run | PretrainedRun, problem: Problem, step: int) -> Seen:
     def visit(name: str, value: Tensor) -> None:
         if name.endswith(".mask"):
             masks[name.removesuffix(".mask")] = value[0, 0].expand(len(ids), len(ids))
-        elif reads := READS.fullmatch(name):
-            points.append(reads[1])
-            found.append(profile(value[0], ids, outside, masks.get(reads[1])))
+        elif reads := INPUT_SELF_ATTENTION_WEIGHTS.fullmatch(name):
+            points.append(reads["module"])
+            found.append(profile(value[0], ids, outside, masks.get(reads["module"])))
             rest.append(value[0][..., outside].sum(-1)[:, ~outside].mean(-1))
 
     _run(run, problem, step, visit)
@@ -100,7 +99,7 @@ def find(
     there: Seen,
 ) -> bytes:
     """The head in focus and the five of the other run that are most like it, with their maps."""
-    if not READS.fullmatch(f"{point}.weights"):
+    if not INPUT_SELF_ATTENTION_WEIGHTS.fullmatch(f"{point}.weights"):
         raise InputError(
             "Only heads that look from the input at the input can be compared; choose one of those.",
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,12 +16,12 @@ from app.service.generation.predictions import answer
 from app.service.inputs import Problem
 from core import InputError
 from core.analysis.training_events import CLEAR
+from core.capture.point_names import RECURRENT_POINT
 from core.capture.tape import Keep, Tape
 from core.runs.run import Run
 
 EXACT_STATES = 24_000_000  # bytes: up to here gates and states travel as they are, beyond that in half as many
 MOST_STATES = 80_000_000  # bytes of those in half precision
-RECURRENT = re.compile(r"(?P<stack>.*?)layers\.(?P<layer>\d+)\.(?P<direction>fwd|bwd)\.(?P<point>\w+)")
 
 
 @dataclass
@@ -89,7 +88,7 @@ def look(run: Run, problem: Problem) -> Look:
     states, answers = [], []
     for index, (_, model) in enumerate(run.views()):
         tape = _taped(model, problem, lambda name, value, at=index: see(heads, at, name, value))
-        found = {name: tape[name] for name in tape.names() if RECURRENT.fullmatch(name)}
+        found = {name: tape[name] for name in tape.names() if RECURRENT_POINT.fullmatch(name)}
         states.append(shortened(found, len(run.snapshots), problem))
         answers.append(answer(run, problem, tape, model.head))
         del tape
@@ -137,7 +136,7 @@ def cells_of(tapes: list[Mapping[str, Tensor]]) -> list[Cells]:
     """All recurrent layers on these tapes, one per snapshot."""
     grouped: dict[str, Cells] = {}
     for name in tapes[0]:
-        found = RECURRENT.fullmatch(name)
+        found = RECURRENT_POINT.fullmatch(name)
         if found:
             layer = f"{found['stack']}layers.{found['layer']}.{found['direction']}"
             axis = "given" if layer.startswith("decoder") else "source"

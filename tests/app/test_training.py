@@ -20,7 +20,7 @@ from app.service.runs.job_service import Settings, job_service
 from app.service.training.menu import menu
 from app.service.training.requests import MOST_FILE_BYTES, check_size
 from app.service.training.run_titles import run_lead, run_title
-from core.jobs.probe import Sitting
+from core.jobs.worker.probe import Probe
 from core.runs.fork import Forked, Origin
 from core.runs.recipes import RECIPES, Recipe, recipe
 from core.runs.run import key_of
@@ -111,7 +111,7 @@ def test_what_cannot_be_trained_is_said_beside_its_control(client, order):
         found = refusal(answer).get("option")
         named = set(str(found).split(", "))
         assert named & ({option} if isinstance(option, str) else set(option)), (asked, found)
-    assert not job_service.jobs.moving and not list(job_service.store.folder.glob("*")), "nothing was begun"
+    assert not job_service.jobs.in_progress and not list(job_service.store.folder.glob("*")), "nothing was begun"
 
 
 def test_not_even_json(client):
@@ -206,7 +206,7 @@ def test_no_page_trains_more_than_its_share(client, monkeypatch):
     with ThreadPoolExecutor(6) as many:
         told = list(many.map(lambda seed: begun(client, seed, "one"), range(6)))
     keys = [answer["key"] for answer in told if "key" in answer]
-    assert len(keys) == len(job_service.jobs.moving) == 2
+    assert len(keys) == len(job_service.jobs.in_progress) == 2
     client.post(f"/api/train/{keys[0]}/pause", json={})
     until(lambda: job_service.job(keys[0]).status == "paused")
     keys.append(begun(client, 10, "one")["key"])
@@ -215,7 +215,7 @@ def test_no_page_trains_more_than_its_share(client, monkeypatch):
     assert "3 runs" in refusal(client.post(f"/api/train/{keys[0]}/go", json={"page": "another"}))["en"]
     for key in keys:
         client.post(f"/api/train/{key}/stop", json={})
-    assert not job_service.jobs.moving
+    assert not job_service.jobs.in_progress
 
 
 def test_another_web_site_gives_no_orders(client):
@@ -308,7 +308,7 @@ def test_an_example_gives_what_is_read_and_asks_for_what_is_answered(client):
     said = found["source"][:-1]
     assert found["source"][-1] == said[0] and found["answer"]["en"] == said[1:]
     assert [said[places[0]] for places in found["alignment"]] == found["answer"]["en"]
-    first = Sitting(core.Run(recipe("gpt", "induction"), seed=0)).look()["problems"][0]
+    first = Probe(core.Run(recipe("gpt", "induction"), seed=0)).measure()["problems"][0]
     assert (first["tokens"], [str(token) for token in first["right"]]) == (found["source"], found["answer"]["en"])
 
 

@@ -16,8 +16,8 @@ from app.service import payload
 from app.service.example_texts import example
 from app.service.generation.decode_trace import Watcher, distribution
 from app.service.inputs import check_room, opening
-from app.service.snapshot_arrays import RECURRENT
 from core import InputError
+from core.capture.point_names import RECURRENT_POINT
 from core.capture.tape import Keep, Tape
 from core.config.options import Option
 from core.decoding import Decoding, Written, write, writes
@@ -213,7 +213,9 @@ def rows_of(model: nn.Module, asked: Prompt, text: list[int]) -> Keep:
             return None
         if name.endswith(".weights"):
             return value[0, :, begin : begin + len(text)].clone()  # (head, token, key)
-        return value[0, begin : begin + len(text)].clone() if RECURRENT.fullmatch(name) else None  # (token, unit)
+        return (
+            value[0, begin : begin + len(text)].clone() if RECURRENT_POINT.fullmatch(name) else None
+        )  # (token, unit)
 
     return keep
 
@@ -229,7 +231,7 @@ def attention_of(tape: Tape) -> dict[str, np.ndarray]:
 
 def gates_of(tape: Tape) -> dict[str, np.ndarray]:
     """By point of a recurrent layer that writes, (token, unit): its gates and states when it chose each token."""
-    return {name: tape[name].numpy() for name in tape.names() if RECURRENT.fullmatch(name)}
+    return {name: tape[name].numpy() for name in tape.names() if RECURRENT_POINT.fullmatch(name)}
 
 
 def forward(model: nn.Module, asked: Prompt, text: list[int]) -> core.models.Output:

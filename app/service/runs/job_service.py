@@ -67,7 +67,7 @@ class JobService:
         with self._lock:
             if self._jobs is None:
                 settings = self.settings
-                self._jobs = Jobs(Store(settings.folder), settings.workers, ray=settings.ray, watching=True)
+                self._jobs = Jobs(Store(settings.folder), settings.workers, ray=settings.ray, monitor=True)
             return self._jobs
 
     def open(self, settings: Settings) -> None:

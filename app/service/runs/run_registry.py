@@ -24,7 +24,7 @@ from app.service.training.run_titles import run_lead, run_title
 from core import InputError
 from core.analysis.training_events import TrainingEvent, find_training_events
 from core.decoding import writes
-from core.jobs.outcome import outcome_of
+from core.jobs.outcome import load_outcome
 from core.messages import Text
 from core.runs.store import StoreError
 from core.training.snapshots import Snapshot
@@ -107,7 +107,7 @@ def _trained(key: str, index: int) -> LoadedRun:
     run.model.eval()
     if run.snapshots[-1].step < index:  # in the middle of its training, or where it was stopped
         run.snapshots.kept.append(Snapshot.of(run.trainer.index, run.model))
-    ended = outcome_of(job_service.store, key, len(run.steps)) or {}
+    ended = load_outcome(job_service.store, key, len(run.steps)) or {}
     accuracy = ended.get("accuracy")
     facts = {
         "recipe": run.recipe.to_dict(),

@@ -42,7 +42,7 @@ class StreamCursor:
         return [*self._steps(job), *self._seen(job), *job_news]
 
     def _job(self, job: Job) -> list[tuple[str, dict[str, Any]]]:
-        state = (job.status, job.problem, job.rewinds, len(job.seen.noticed), job.seen.accuracy)
+        state = (job.status, job.problem, job.rewinds, len(job.probe_results.diagnoses), job.probe_results.accuracy)
         now = time.monotonic()
         due = job.progress != self.steps and now - self.facts_at >= FACTS_SECONDS
         if state == self.state and not due:
@@ -62,11 +62,12 @@ class StreamCursor:
 
     def _seen(self, job: Job) -> list[tuple[str, dict[str, Any]]]:
         news = []
-        if job.seen.sight is not None and job.seen.sight is not self.sight:
-            news.append(("sight", {"key": self.key, **job.seen.sight}))
-        if job.seen.moments != self.moments and (job.seen.moments or self.moments):
-            news.append(("moments", {"key": self.key, "moments": job.seen.moments}))
-        self.sight, self.moments = job.seen.sight, job.seen.moments
+        results = job.probe_results
+        if results.latest is not None and results.latest is not self.sight:
+            news.append(("sight", {"key": self.key, **results.latest}))
+        if results.events != self.moments and (results.events or self.moments):
+            news.append(("moments", {"key": self.key, "moments": results.events}))
+        self.sight, self.moments = results.latest, results.events
         return news
 
 

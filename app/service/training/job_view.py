@@ -19,7 +19,7 @@ MOST_ROWS = 1500  # of the steps so far, when somebody begins to listen
 def job_facts(job: Job) -> dict[str, Any]:
     recipe = job.recipe
     options = recipe.training
-    queue = [other.key for other in job_service.jobs.waiting]
+    queue = [other.key for other in job_service.jobs.queued]
     rates = job.rates(max(0, job.progress - 1))
     stored, forkable = stored_state(job)
     return {
@@ -35,10 +35,10 @@ def job_facts(job: Job) -> dict[str, Any]:
         "index": job.progress,
         "steps": options.steps,
         "place": queue.index(job.key) + 1 if job.key in queue else None,
-        "sharing": {"runs": len(job_service.jobs.moving), "workers": job_service.jobs.size},
+        "sharing": {"runs": len(job_service.jobs.in_progress), "workers": job_service.jobs.size},
         "seconds_left": job.seconds_left,
         "tokens_per_s": rates[-1] if rates else None,
-        "accuracy": job.seen.accuracy,
+        "accuracy": job.probe_results.accuracy,
         "chance": recipe.task.chance,
         "goal": requests.known_goal(recipe),
         "parameters": requests.count(recipe),
@@ -46,8 +46,8 @@ def job_facts(job: Job) -> dict[str, Any]:
         "parent": recipe.origin.parent if isinstance(recipe, Forked) else None,
         "stored": stored,
         "forkable": forkable,
-        "moments": translated(job.seen.moments),
-        "noticed": translated(job.seen.noticed),
+        "moments": translated(job.probe_results.events),
+        "noticed": translated(job.probe_results.diagnoses),
     }
 
 

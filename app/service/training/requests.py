@@ -13,7 +13,7 @@ from app.service.training.limits import check_memory, check_samples, check_secon
 from core import ConfigError, Text
 from core.analysis import costs
 from core.config.families import CONFIGS, TransformerConfig
-from core.jobs.probe import given_of
+from core.jobs.worker.probe import stream_prompt
 from core.layers.task_heads.heads import IGNORE
 from core.models import configure
 from core.runs.fork import Forked
@@ -246,7 +246,7 @@ def _as_read(task: Task, one: Examples, source: list[int]) -> tuple[list[int], l
     """What is given and what is asked for, where a stream itself decides that."""
     batch = task.lay_out(one, "stream")
     target = batch.target[0].tolist()
-    return given_of(batch.inputs[0][0].tolist(), target, source), [token for token in target if token != IGNORE]
+    return stream_prompt(batch.inputs[0][0].tolist(), target, source), [token for token in target if token != IGNORE]
 
 
 def check_seed(seed: int) -> int:
