@@ -15,6 +15,7 @@ from app.service.training import requests
 from app.service.training.event_stream import stream_events
 from app.service.training.job_view import job_facts
 from app.service.training.menu import file_facts, menu
+from app.service.training.uploaded_files import MAX_FILE_BYTES, task_from_file
 from core import ConfigError, InputError, Text
 from core.jobs import Jobs
 from core.runs.fork import fork_recipe
@@ -31,7 +32,7 @@ Options = dict[str, Any]
 
 class UploadedFile(BaseModel):
     name: str = Field("own.txt", max_length=200)
-    text: str | None = Field(None, max_length=4 * requests.MAX_FILE_BYTES)
+    text: str | None = Field(None, max_length=4 * MAX_FILE_BYTES)
     digest: str = Field("", max_length=24)
 
 
@@ -117,7 +118,7 @@ def known(body: KeysBody) -> list[dict[str, Any]]:
 @router.post("/file")
 def file(body: FileBody) -> dict[str, Any]:
     file = body.model_dump(exclude={"task_options"}, exclude_none=True)
-    return file_facts(requests.task_from_file(file, body.task_options))
+    return file_facts(task_from_file(file, body.task_options))
 
 
 @router.get("/stream")

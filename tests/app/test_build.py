@@ -108,15 +108,15 @@ def test_absurd_questions_are_answered_too(client):
     assert client.post("/api/build/plan", json=huge).json()["parameters"] > 3e11
 
 
-def test_every_option_is_offered_with_its_words():
-    offered = model_plan.build_menu()
-    assert [one["name"] for one in offered["families"]] == core.models()
-    for one in offered["families"]:
-        names = [option["name"] for option in one["options"]]
-        assert sorted(names) == sorted(option.name for option in CONFIGS[one["name"]].options())
-        assert names[: len(one["main"])] == one["main"]
-        assert one["help"]["en"] and one["help"]["zh"]
-    assert {one["name"] for one in offered["presets"]} == set(core.PRESETS)
+def test_the_menu_has_every_option_with_its_help():
+    menu = model_plan.build_menu()
+    assert [family["name"] for family in menu["families"]] == core.models()
+    for family in menu["families"]:
+        names = [option["name"] for option in family["options"]]
+        assert sorted(names) == sorted(option.name for option in CONFIGS[family["name"]].options())
+        assert names[: len(family["main"])] == family["main"]
+        assert family["help"]["en"] and family["help"]["zh"]
+    assert {preset["name"] for preset in menu["presets"]} == set(core.PRESETS)
 
 
 def test_the_thumbnail_is_the_runs_own_tensor(client):

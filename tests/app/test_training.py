@@ -18,8 +18,9 @@ from app.routes import train
 from app.service.build.option_titles import OPTION_TITLES
 from app.service.runs.job_service import JobSettings, job_service
 from app.service.training.menu import menu
-from app.service.training.requests import MAX_FILE_BYTES, check_size
+from app.service.training.requests import check_size
 from app.service.training.run_titles import run_lead, run_title
+from app.service.training.uploaded_files import MAX_FILE_BYTES
 from core.jobs.probe import Sitting
 from core.runs.fork import Forked, Origin
 from core.runs.recipes import RECIPES, Recipe, recipe

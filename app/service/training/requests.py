@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -11,6 +10,7 @@ from typing import Any
 import core
 from app.i18n import in_all_languages
 from app.service.training.limits import check_memory, check_samples, check_seconds
+from app.service.training.uploaded_files import task_from_file
 from core import ConfigError, Text
 from core.analysis import costs
 from core.config.families import CONFIGS, Config, TransformerConfig
@@ -20,16 +20,12 @@ from core.models import configure
 from core.runs.fork import Forked
 from core.runs.recipes import RECIPES, Recipe, make_recipe
 from core.tasks import TASKS, Task
-from core.tasks.custom.files import Content
-from core.tasks.custom.tasks import CustomTask, custom_task
 from core.tasks.layouts import Examples
 from core.training.options import Training
 
 SIZES_FROM_TASK = ("vocab_size", "n_labels", "max_len")
 FROM_TASK = (*SIZES_FROM_TASK, "head")  # options of the model that follow from the task; some allow several heads
 FILE_TASKS = ("own text", "own pairs", "own labels", "own tags")
-MAX_FILE_BYTES = 5_000_000
-MAX_FILES = 8
 MAX_PARAMETERS = 10_000_000
 PARTS = ("model", "task_options", "training")
 
@@ -123,53 +119,6 @@ def _unknown_choice(option: str, value: str, choices: Mapping[str, Any]) -> Conf
         Text("there is no such choice."),
         Text("Choose one of: {listed}.", listed=listed),
     )
-
-
-# Files of the user
-
-_files: dict[str, Content] = {}  # the last few, by digest, so that a file need not be sent with every request
-
-
-def task_from_file(file: Mapping[str, str], task_options: dict[str, Any]) -> CustomTask:
-    """The custom task of a file; parsed once for the same options."""
-    name, text = file.get("name", "own.txt"), file.get("text")
-    if text is None:
-        content = _files.get(file.get("digest", ""))
-        if content is None:
-            raise ConfigError(
-                "file",
-                name[-80:],
-                Text("the file is not here any more."),
-                Text("Choose it again."),
-            )
-        text, name = content.text, f"{name.rpartition('.')[0]}.{content.ending}"
-    if len(text.encode()) > MAX_FILE_BYTES:
-        size, most = len(text.encode()) / 1e6, MAX_FILE_BYTES // 1_000_000
-        raise ConfigError(
-            "file",
-            name[-80:],
-            Text(
-                "it has {size:.1f} MB; at most {most} MB can be used here.",
-                size=size,
-                most=most,
-            ),
-            Text("Use a part of it."),
-        )
-    task = _parse_file(name, text, json.dumps(task_options, sort_keys=True))
-    _files.pop(task.content.digest, None)
-    _files[task.content.digest] = task.content
-    for digest in list(_files)[:-MAX_FILES]:
-        _files.pop(digest, None)
-    return task
-
-
-@lru_cache(maxsize=MAX_FILES)
-def _parse_file(name: str, text: str, task_options: str) -> CustomTask:
-    """Options come as JSON, which is hashable whatever they are; `custom_task` checks them."""
-    return custom_task(name, text.encode(), **json.loads(task_options))
-
-
-# Limits
 
 
 def check_size(recipe: Recipe) -> None:
@@ -276,5 +225,4 @@ __all__ = [
     "option_differences",
     "parameter_count",
     "recipe_from_request",
-    "task_from_file",
 ]
