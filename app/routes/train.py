@@ -1,4 +1,4 @@
-"""Routes of the Train tab: what can be trained, starting and controlling jobs, their stream of events, users' files."""
+"""Routes of the Train tab: its menu, starting and controlling jobs, their stream of events, files of the user."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Activations at one capture point of the model on the Build tab, cut to the size of a thumbnail.
 
-If the configuration is that of the selected run, they are the run's on the selected input, at every snapshot; otherwise
-those of an untrained model on random tokens.
+If the configuration is that of the selected run, they are the run's on the selected input, at every snapshot;
+otherwise those of an untrained model on random tokens.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def _family_help(family: str) -> core.Text:
 
 
 def plan(config: Config, time: int, target_time: int) -> dict[str, Any]:
-    """A configuration as the page draws it. No weights are allocated: the time depends on the number of parts only."""
+    """A configuration as the page draws it. No weights are allocated: time depends on the number of parts only."""
     anatomy = core.anatomy(config, time=time, target_time=target_time)
     return {
         "family": config.family,

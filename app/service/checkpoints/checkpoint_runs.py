@@ -77,7 +77,7 @@ def _cached_local_cost(location: CheckpointLocation, fingerprint: tuple) -> Chec
 
 
 def checkpoint_cost(location: CheckpointLocation) -> CheckpointCost:
-    """An `InputError` for what cannot be loaded as a model here; of one on the hub, before its weights are downloaded."""
+    """An `InputError` if it cannot be loaded as a model here; of one on the hub, before its weights are downloaded."""
     if location.source == "hub":
         return hub_costs.get(location, lambda: _request_hub_cost(location))
     return _cached_local_cost(location, location.fingerprint)
@@ -93,7 +93,7 @@ def _request_hub_cost(location: CheckpointLocation) -> CheckpointCost:
 
 
 def cache_key(location: CheckpointLocation) -> str:
-    """Includes the fingerprint of the files, so that changed files are loaded anew; a checkpoint on the hub has none."""
+    """Includes the fingerprint of the files, so that changed files are loaded again; on the hub there is none."""
     return location.name if location.source == "hub" else f"{location.name} {hash(location.fingerprint)}"
 
 
@@ -134,8 +134,8 @@ def list_checkpoints() -> list[dict[str, Any]]:
     index of their weights."""
     return [
         {
-            "name": location.name, "title": in_all_languages(verbatim(location.title)), "family": None, "task": "text",
-            "seed": None, "accuracy": None,
+            "name": location.name, "title": in_all_languages(verbatim(location.title)),
+            "family": None, "task": "text", "seed": None, "accuracy": None,
             "checkpoint": {"source": location.source, "ready": checkpoint_cache.is_loaded(cache_key(location))},
         }
         for location in local_locations(settings.root).values()

@@ -1,7 +1,7 @@
 """Loading a checkpoint into memory or downloading it, with progress; and its cost, estimated before.
 
-Weights are copied out of their files, not memory-mapped: a file that changes or is deleted must not affect a model that
-is in use.
+Weights are copied out of their files, not memory-mapped: a file that changes or is deleted must not affect a model
+in use.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def paths_hidden(location: CheckpointLocation) -> Iterator[None]:
 
 
 def without_paths(text: Text, location: CheckpointLocation) -> Text:
-    """The same text with the paths in its values replaced: the folder by the checkpoint's title, the root by a name."""
+    """The text with the paths in its values replaced: the folder by the checkpoint's title, the root by a name."""
     names = ((location.folder, verbatim(location.title)), (location.root, ROOT_NAME))
     spellings = [
         (str(spelling), name)

@@ -1,7 +1,7 @@
 """Where checkpoints are found: installed packages that contain weights, folders below one root, the Hugging Face hub.
 
-Names do not reveal paths of the server, and nothing outside of a package or the root is read, whatever a path, a link or
-a name says.
+Names do not reveal paths of the server, and nothing outside of a package or the root is read, whatever a path, a link
+or a name says.
 """
 
 from __future__ import annotations

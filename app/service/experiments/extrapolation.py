@@ -29,7 +29,7 @@ EVALUATION_PROBLEMS = 256
 
 
 def recipe_of(scheme: str) -> Recipe:
-    """The recipe with the most training steps, with its position scheme replaced: all else is the same for all schemes."""
+    """The recipe with the most training steps, with its position scheme replaced: all else is the same for all."""
     variants = [core.recipe(FAMILY, TASK, variant) for variant in RECIPES[FAMILY, TASK]]
     slowest = max((recipe for recipe in variants if recipe.why is None), key=lambda recipe: recipe.training.steps)
     return dataclasses.replace(slowest, model=dataclasses.replace(_config(slowest), position=scheme))
@@ -40,7 +40,7 @@ def _config(recipe: Recipe) -> TransformerConfig:
 
 
 def accuracies(run: Run, lengths: tuple[int, ...] = tuple(LENGTHS)) -> list[float]:
-    """Held-out accuracy at each length: share of correct tokens when the model generates freely, end token included."""
+    """Held-out accuracy at each length: share of correct tokens in free generation, end token included."""
     return [round(run.evaluate(EVALUATION_PROBLEMS, length=length).accuracy, 6) for length in lengths]
 
 

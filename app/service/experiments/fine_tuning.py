@@ -1,7 +1,7 @@
 """Fine-tuning against training from scratch: accuracy by the number of labelled sentences.
 
-`python -m app.service.experiments.fine_tuning` trains the models again and writes `static/runs/fine-tuning.json`. Every
-seed has its own pretraining, labels and initial head; the two runs that are compared share labels and seed.
+`python -m app.service.experiments.fine_tuning` trains the models again and writes `static/runs/fine-tuning.json`.
+Every seed has its own pretraining, labels and initial head; the two runs that are compared share labels and seed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The registry of runs: every run that a page can open, by name, loaded once and cached while it is used.
 
-Shipped runs are listed under names. Runs trained here are not listed; they are opened by their key, also while they are
-being trained, so everything cached about a run is cached for one version of it (`version_of`).
+Shipped runs are listed under names. Runs trained here are not listed; they are opened by their key, also during their
+training, so everything cached about a run is cached for one version of it (`version_of`).
 """
 
 from __future__ import annotations

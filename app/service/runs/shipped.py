@@ -1,8 +1,8 @@
 """The trained runs that come with the app, each with its snapshots.
 
-`python -m app.service.runs.shipped [name …]` trains them again; the same recipe and seed give the same weights. A shipped
-run has snapshots from all of its training (packed by `shipped_weights`), but no optimiser state: to train one further, it
-is trained again from its recipe.
+`python -m app.service.runs.shipped [name …]` trains them again; the same recipe and seed give the same weights. A
+shipped run has snapshots from all of its training (packed by `shipped_weights`), but no optimiser state: to train one
+further, it is trained again from its recipe.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Compression of a shipped run's snapshots, so that all shipped runs together are a few megabytes.
 
 The last snapshot is stored as it is, in float16. Every earlier one is stored as its difference to the next one, as
-decoded, so that errors do not add up: integers from −31 to 31 times one scale per row, deflated. A weight is thus off by
-at most 1/62 of the largest change in its row between the two snapshots. The first snapshot is not stored: recipe and
-seed give it again.
+decoded, so that errors do not add up: integers from −31 to 31 times one scale per row, deflated. A weight is thus off
+by at most 1/62 of the largest change in its row between the two snapshots. The first snapshot is not stored: recipe
+and seed give it again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEVELS = 31
 
 
 def pack(snapshots: list[Snapshot]) -> dict[str, Tensor]:
-    """Tensors for a file: `last/<parameter>` in float16, and for each step between first and last its bytes (uint8)."""
+    """Tensors for a file: `last/<parameter>` in float16, and the bytes of each step between first and last (uint8)."""
     last = snapshots[-1].weights
     tensors = {f"last/{name}": weights.contiguous() for name, weights in last.items()}
     following = {name: weights.float() for name, weights in last.items()}

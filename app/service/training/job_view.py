@@ -58,6 +58,6 @@ def stored_state(job: Job) -> tuple[int | None, list[int] | None]:
 
 
 def step_rows(job: Job, since: int) -> list[list[float | None]]:
-    """(index, loss, accuracy, learning rate, gradient norm, tokens per second) of each step after the first `since`."""
+    """(index, loss, accuracy, learning rate, gradient norm, tokens/s) of each step after the first `since`."""
     with_rates = zip(job.poll(since), job.rates(since), strict=False)
     return [[s.index, s.loss, s.accuracy, s.lr, s.grad_norm, rate] for s, rate in with_rates]

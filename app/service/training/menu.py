@@ -30,7 +30,7 @@ NO_CONTROL = ("points", "piecewise")  # an option without a control, and the cho
 
 
 def option_controls(options: Iterable[Option], excluded: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """Controls of all options but the excluded: `MAIN_OPTIONS` first, in their order, then the others as they come."""
+    """Controls of all options but the excluded: `MAIN_OPTIONS` first, then the others as they come."""
     included = [option for option in options if option.name not in excluded]
     rank = {name: i for i, name in enumerate(MAIN_OPTIONS)}
     included.sort(key=lambda option: rank.get(option.name, len(rank)))

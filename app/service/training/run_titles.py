@@ -44,7 +44,7 @@ def run_lead(recipe: Recipe, seed: int, accuracy: float, step: int) -> Text:
 
 
 def run_marks(recipe: Recipe) -> list[Text]:
-    """The nearest variant unless it is the default, the options that differ from it, and of a fork where it begins."""
+    """The nearest variant unless it is the default, the options that differ from it, and the step of a fork."""
     variant, changed = _nearest_variant(recipe)
     marks = [] if variant in (None, "default") else [variant_title(variant)]
     marks += [_option_mark(name, value) for name, value in list(changed.items())[:MAX_MARKS]]
