@@ -20,7 +20,7 @@ class Search(Head):
     where: str = Field(max_length=200)
 
 
-@run_registry.kept
+@run_registry.cached
 def overview(name: str, text: str) -> similar_heads.Seen:
     """All heads of a run at the end of its training, reading a text."""
     with exclusive_run(name) as run:

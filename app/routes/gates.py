@@ -24,7 +24,7 @@ class GradientQuestion(Question):
 
 
 def trio() -> list[str]:
-    offered = {one["name"] for one in run_registry.listing()}
+    offered = {one["name"] for one in run_registry.list_runs()}
     return [name for name in TRIO if name in offered]
 
 
@@ -34,21 +34,21 @@ def peers(name: str) -> list[str]:
     chosen = {run.recipe.family: name}
     if run.recipe.family not in RECURRENT:
         return [name]
-    likely = [one for one in run_registry.listing() if one["task"] == run.task.name and one["family"] in RECURRENT]
+    likely = [one for one in run_registry.list_runs() if one["task"] == run.task.name and one["family"] in RECURRENT]
     for one in likely:
         if one["family"] not in chosen and run_registry.open_run(one["name"]).run.task == run.task:
             chosen[one["family"]] = one["name"]
     return [chosen[family] for family in RECURRENT if family in chosen]
 
 
-@run_registry.kept
+@run_registry.cached
 def packed_workings(name: str, text: str | None, index: int | None) -> bytes:
     question = Question(run=name, text=text, held_out=index)
     with exclusive_run(name) as run:
         return gates.pack_workings(run, problem_of(question, run), peers(name), trio())
 
 
-@run_registry.kept
+@run_registry.cached
 def packed_gradients(run: str, text: str | None, index: int | None, of: str) -> bytes:
     opened = run_registry.open_run(run).run
     steps = [snapshot.step for snapshot in opened.snapshots]

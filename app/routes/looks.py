@@ -45,7 +45,7 @@ def problem_of(question: Question, run: Run | PretrainedRun | None = None) -> Pr
     return held_out(run, question.held_out or 0)
 
 
-@run_registry.kept
+@run_registry.cached
 def packed_look(name: str, text: str | None, index: int | None) -> bytes:
     with exclusive_run(name) as run:
         return look(run, problem_of(Question(run=name, text=text, held_out=index), run)).pack()
@@ -58,12 +58,12 @@ def words(language: str) -> dict[str, str]:
 
 @router.get("/runs")
 def runs() -> list[dict[str, Any]]:
-    return run_registry.listing()
+    return run_registry.list_runs()
 
 
 @router.get("/runs/{name:path}")  # checkpoints are called org/name
 def run(name: str) -> dict[str, Any]:
-    return run_registry.story(name)
+    return run_registry.run_metadata(name)
 
 
 @router.post("/look")

@@ -64,8 +64,6 @@ def test_a_language_is_one_file(locales, monkeypatch):
     said = i18n.in_all_languages(refused.value.text)
     assert set(said) == {"en", "eo", "zh"} and len(set(said.values())) == 3
     assert said["eo"].startswith("⟦n_heads = 3: ⟦d_módél = 64")
-        "⟦n_heads = 3: ⟦d_model = 64"
-    )
     for option in core.configure("gpt").options():
         assert i18n.translate(option.help, "eo").startswith("⟦")
 

@@ -23,7 +23,7 @@ from tests.browser import long_app
 from tests.browser.conftest import free_port, served
 from tests.browser.driving import choose_run, open_app, shown
 
-FIRST = shipped.SHIPPED[0]
+FIRST = shipped.SHIPPED_RUNS[0]
 
 
 @pytest.fixture(scope="module")
