@@ -7,7 +7,7 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from core.decoding import SpecialTokens, writes
+from core.decoding import SpecialTokens, can_generate
 from core.errors import InputError
 from core.layers.positions import relative_position
 from core.layers.stack import Stack
@@ -80,8 +80,8 @@ def load(checkpoint: Checkpoint) -> tuple[nn.Module, Tokenizer | None]:
     tokenizer = read_tokenizer(checkpoint.folder) if checkpoint.has_tokenizer else None
     model = checkpoint.on_meta()
     fill(model, place(read_weights(checkpoint), checkpoint.key_map, model))
-    if writes(model):
-        model.signs = read_signs(checkpoint.folder, model)
+    if can_generate(model):
+        model.special_tokens = read_special_tokens(checkpoint.folder, model)
     return model.eval(), tokenizer
 
 
@@ -132,7 +132,7 @@ def fill(model: nn.Module, weights: dict[str, Tensor]) -> None:
             stack.position = relative_position(stack.config, two_sided=not stack.causal)  # computed, not stored
 
 
-def read_signs(folder: Folder, model: nn.Module) -> SpecialTokens:
+def read_special_tokens(folder: Folder, model: nn.Module) -> SpecialTokens:
     """With what it begins and ends what it writes; the file that is about writing is asked first.
 
     Ids that are none of the model's stand for nothing. What nobody says is as transformers has it: T5 begins with

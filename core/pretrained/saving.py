@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from core.config.families import Config
-from core.decoding import special_tokens_of, writes
+from core.decoding import can_generate, special_tokens_of
 from core.errors import ConfigError
 from core.models import configure, is_encoder_decoder
 from core.pretrained.errors import PretrainedError
@@ -91,7 +91,7 @@ def their_config(config: Config, family: Family) -> dict[str, Any]:
 
 def their_signs(model: nn.Module) -> dict[str, Any]:
     """With what it begins and ends what it writes: what `generate` takes here, it takes there."""
-    if not writes(model):
+    if not can_generate(model):
         return {}
     signs, begin = special_tokens_of(model), "decoder_start_token_id" if is_encoder_decoder(model) else "bos_token_id"
     eos = list(signs.eos) if isinstance(signs.eos, tuple) else signs.eos

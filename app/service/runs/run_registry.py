@@ -23,7 +23,7 @@ from app.service.runs.shipped_introductions import INTRODUCTIONS
 from app.service.training.run_titles import run_lead, run_title
 from core import InputError
 from core.analysis.training_events import TrainingEvent, find_training_events
-from core.decoding import writes
+from core.decoding import can_generate
 from core.jobs.outcome import outcome_of
 from core.messages import Text
 from core.runs.store import StoreError
@@ -190,9 +190,9 @@ def story(name: str) -> dict[str, Any]:
         "chance": run.task.chance,
         "ceiling": getattr(run.task, "ceiling", None),  # what whoever knows everything about the task would reach
         "seed": run.seed,
-        "writes": writes(run.model),
+        "writes": can_generate(run.model),
         "form": run.task.form(run.model),  # how it answers: "stream", "tags", "spans" …
-        "usual_length": usual_length(run) if writes(run.model) else None,
+        "usual_length": usual_length(run) if can_generate(run.model) else None,
         "lead": in_all_languages(one.lead),
         "first_input": one.first_input,
         "focus": one.focus,
