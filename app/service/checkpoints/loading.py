@@ -101,7 +101,9 @@ def own(model: nn.Module, reading: Reading) -> None:
 
 def fetch(place: Place, commit: str | None, reading: Reading) -> None:
     """From the hub into the root's own cache: what was looked at before, whatever its name stands for by now."""
-    options = HubOptions(place.root / HUB_CACHE, commit, progress=lambda done, total: reading.tell(done / max(1, total)))
+    options = HubOptions(
+        place.root / HUB_CACHE, commit, progress=lambda done, total: reading.tell(done / max(1, total))
+    )
     with plain_words(place):
         fetch_checkpoint(place.title, options)
 
