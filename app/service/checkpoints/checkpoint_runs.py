@@ -29,7 +29,7 @@ from app.service.example_texts import example
 from app.service.lru_cache import LRUCache
 from app.service.runs.loaded_run import LoadedRun
 from core import InputError
-from core.decoding import writes
+from core.decoding import can_generate
 from core.messages import verbatim
 from core.runs.pretrained_run import PretrainedRun
 
@@ -186,7 +186,7 @@ def checkpoint_metadata(name: str) -> dict[str, Any]:
         "chance": None,
         "ceiling": None,
         "seed": None,
-        "writes": writes(run.model),
+        "writes": can_generate(run.model),
         "form": form,
         "usual_length": DEFAULT_NEW_TOKENS,
         "lead": lead,

@@ -24,7 +24,7 @@ from core.config.families import TransformerConfig
 from core.decoding import special_tokens_of
 from core.messages import Text, join_texts, verbatim
 from core.pretrained import Checkpoint
-from core.pretrained.hub import Where, snapshot
+from core.pretrained.hub import HubOptions, fetch_checkpoint
 from core.runs.pretrained_run import PretrainedRun, check_vocabulary
 
 PROBE_BYTES = 16_000_000  # read to measure the speed of the disk
@@ -113,11 +113,11 @@ def copy_weights(model: nn.Module, progress: LoadProgress) -> None:
 def download_checkpoint(location: CheckpointLocation, commit: str | None, progress: LoadProgress) -> None:
     """Download from the hub into the cache below the root: the commit whose cost was shown, even if the branch has
     moved since."""
-    where = Where(
+    where = HubOptions(
         location.root / HUB_CACHE, commit, progress=lambda done, total: progress.report(done / max(1, total))
     )
     with paths_hidden(location):
-        snapshot(location.title, where)
+        fetch_checkpoint(location.title, where)
 
 
 @contextmanager

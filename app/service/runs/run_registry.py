@@ -23,7 +23,7 @@ from app.service.runs.shipped_introductions import INTRODUCTIONS
 from app.service.training.run_titles import run_lead, run_title
 from core import InputError
 from core.analysis.training_events import TrainingEvent, find_training_events
-from core.decoding import writes
+from core.decoding import can_generate
 from core.jobs.outcome import load_outcome
 from core.messages import Text
 from core.runs.run import Run
@@ -195,9 +195,9 @@ def run_metadata(name: str) -> dict[str, Any]:
         "chance": run.task.chance,
         "ceiling": getattr(run.task, "ceiling", None),  # the accuracy of an optimal predictor, where it is below 1
         "seed": run.seed,
-        "writes": writes(run.model),
+        "writes": can_generate(run.model),
         "form": run.task.form(run.model),  # the kind of its output: "stream", "tags", "spans" …
-        "usual_length": usual_length(run) if writes(run.model) else None,
+        "usual_length": usual_length(run) if can_generate(run.model) else None,
         "lead": in_all_languages(entry.lead),
         "first_input": entry.first_input,
         "focus": entry.focus,

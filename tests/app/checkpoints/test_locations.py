@@ -10,8 +10,8 @@ from app.service.checkpoints import checkpoint_runs, locations
 from app.service.checkpoints.checkpoint_cache import DEFAULT_BUDGET
 from app.service.checkpoints.loading import CheckpointCost, hub_cost, without_paths
 from core.messages import Text
-from core.pretrained.folder import Folder
-from core.pretrained.hub import Ahead
+from core.pretrained.checkpoint_folder import CheckpointFolder
+from core.pretrained.hub import RemoteCheckpoint
 from tests.app.checkpoints import small_checkpoints
 from tests.app.checkpoints.small_checkpoints import post, wait_for
 
@@ -121,7 +121,7 @@ def look_ahead_at_llama(repo, where):
     folder = where.folder / "models--org--llama" / "snapshots" / ("c" * 40)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text('{"model_type": "llama"}')
-    return Ahead(Folder(folder), {}, 100)
+    return RemoteCheckpoint(CheckpointFolder(folder), {}, 100)
 
 
 def test_one_is_downloaded_at_a_time_and_only_the_commit_that_was_described(client, root, monkeypatch):

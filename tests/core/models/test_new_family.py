@@ -99,7 +99,7 @@ print(json.dumps({
     "taped": list(tape.names()),
     "drawn": [part.path for part in drawn.root.walk() if part.kind == "point"],
     "shape": drawn["mixes.5.mixed"].shape,
-    "words": [drawn[point].words is not None for point in ("logits", "spoken")],
+    "words": [drawn[point].description is not None for point in ("logits", "spoken")],
     "parameters": drawn.root.count == sum(weight.numel() for weight in model.parameters()),
     "flops": costs.flops(config, 5),
     "counted": costs.count_flops(model, 5),
