@@ -18,7 +18,7 @@ from core.decoding import generate
 from core.layers.task_heads.heads import IGNORE
 from core.messages import Text, join_texts, verbatim
 from core.runs.run import Run
-from core.tasks.layouts import EOS, Examples, ended, prompt
+from core.tasks.layouts import EOS, Examples, prompt, target_with_eos
 
 PROBLEMS = 6
 MOST_HEADS, SIDE = 12, 32  # maps, and their largest side
@@ -77,7 +77,7 @@ class Sitting:
 
     def _written(self) -> list[tuple[list[Text], list[Text]]]:
         """Without help: it reads its own writing."""
-        target, lengths = ended(self.examples)
+        target, lengths = target_with_eos(self.examples)
         given = (x.to(self.run.trainer.device) for x in prompt(self.examples, self.form))
         written = generate(self.run.model, *given, max_new=target.shape[1]).tolist()
         return [

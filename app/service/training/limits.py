@@ -70,7 +70,7 @@ def check_memory(chosen: Recipe) -> None:
 def longest_row(chosen: Recipe) -> int:
     """Tokens in the longest problem and its answer."""
     forms = chosen.task.forms
-    return chosen.task.room("stream" if "pairs" in forms else forms[0])
+    return chosen.task.max_tokens("stream" if "pairs" in forms else forms[0])
 
 
 def predicted_step_seconds(chosen: Recipe, parameters: int) -> float:

@@ -115,4 +115,4 @@ def file_facts(task: CustomTask) -> dict[str, Any]:
 def _row(task: CustomTask, index: int) -> dict[str, str]:
     one = task.examples(torch.tensor([index]))
     source = one.source[0, : one.source_lengths[0]].tolist()
-    return {"problem": task.say(source), "answer": str(task.say_answer(source, one))}
+    return {"problem": task.say(source), "answer": str(task.answer_text(source, one))}

@@ -222,7 +222,7 @@ def example_of(chosen: Recipe) -> dict[str, Any]:
     source = one.source[0, : one.source_lengths[0]].tolist()
     sequence = one.target_lengths is not None
     target = one.target[0, : one.target_lengths[0]].tolist() if sequence else []
-    said = in_all_languages(task.say_answer(source, one))
+    said = in_all_languages(task.answer_text(source, one))
     given = source
     if task.forms == ("stream",) and source:
         given, asked = _as_read(task, one, source)
