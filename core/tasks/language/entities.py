@@ -56,12 +56,12 @@ def entity_grammar() -> Grammar:
     for frame in FRAMES:
         fillings = choose_phrases(frame, CHOICES)
         for phrases in fillings:
-            text = fill_frame(frame, numbered_slots(phrases))
+            text = fill_frame(frame, number_phrases(phrases))
             templates.append(Template({"en": text}, weight=1 / len(fillings)))
     return Grammar(LEXICON, templates, SPECIAL)
 
 
-def numbered_slots(phrases: dict[str, str]) -> dict[str, str]:
+def number_phrases(phrases: dict[str, str]) -> dict[str, str]:
     """Phrases with the number of their name in their slots: `{"P2": "{givenK.en}"}` → `{"P2": "{given2.en}"}`"""
     return {name: phrase.replace("K", name[1:]) for name, phrase in phrases.items()}
 

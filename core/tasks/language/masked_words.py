@@ -33,10 +33,8 @@ MASK, CLS, SEP = len(SPECIAL), len(SPECIAL) + 1, len(SPECIAL) + 2
 FIRST_WORD = SEP + 1
 NEVER_MASKED = torch.tensor([CLS, SEP])
 IMPOSSIBLE = -1e4  # log p
-KEEP_SHARE, SWAP_SHARE = (
-    0.1,
-    0.1,
-)  # of the target words: left as they are, or replaced by a random one; the rest is masked
+KEEP_SHARE = 0.1  # of the target words: left as they are
+SWAP_SHARE = 0.1  # of the target words: replaced by a random word; the rest is masked
 CEILING_SAMPLE = 512  # held-out problems on which the best accuracy is measured
 MASK_SHARE = number("mask_share", 0.05, 0.6, Text("Share of the words that are asked for."))
 TEXT = choice("text", Text("What the sentences are about."), {

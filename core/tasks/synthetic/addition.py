@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from core.messages import Text
-from core.tasks.base import EOS, Examples
+from core.tasks.base import EOS, SPECIAL, Examples
 from core.tasks.layouts import remove_zeros
 from core.tasks.length_range import LengthRange
 from core.tasks.shared_options import integer, option, switch
 
-FIRST = EOS + 1
+FIRST = EOS + 1  # id of the first symbol
 PLUS = FIRST + 10
 # fmt: off
 MIN_DIGITS = integer("min_len", 1, 64, Text("Digits of the shortest numbers."))
@@ -38,7 +38,7 @@ class Addition(LengthRange):
 
     @property
     def tokens(self) -> list[str]:
-        return ["·", "<s>", "</s>", *"0123456789+"]
+        return [*SPECIAL, *"0123456789+"]
 
     def max_tokens(self, form: str) -> int:
         source, target = 2 * self.max_len + 1, self.max_len + 2

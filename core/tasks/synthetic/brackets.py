@@ -12,11 +12,11 @@ from torch import Tensor
 
 from core.layers.masks import valid_mask
 from core.messages import Text
-from core.tasks.base import EOS, Examples
+from core.tasks.base import EOS, SPECIAL, Examples
 from core.tasks.length_range import LengthRange
 from core.tasks.shared_options import integer, option
 
-FIRST = EOS + 1
+FIRST = EOS + 1  # id of the first symbol
 KINDS = ("()", "[]", "{}", "<>")
 # fmt: off
 N_KINDS = integer("n_kinds", 1, len(KINDS), Text("How many kinds of bracket there are."))
@@ -38,7 +38,7 @@ class Brackets(LengthRange):
 
     @property
     def tokens(self) -> list[str]:
-        return ["·", "<s>", "</s>", *"".join(KINDS[: self.n_kinds])]
+        return [*SPECIAL, *"".join(KINDS[: self.n_kinds])]
 
     @property
     def label_names(self) -> list[Text]:

@@ -10,12 +10,12 @@ from torch import Tensor
 from core.errors import ConfigError
 from core.layers.masks import valid_mask
 from core.messages import Text
-from core.tasks.base import EOS, Examples, cached_chance
+from core.tasks.base import EOS, SPECIAL, Examples, cached_chance
 from core.tasks.layouts import random_rows, reverse_rows
 from core.tasks.length_range import LengthRange
 from core.tasks.shared_options import MAX_LEN, N_SYMBOLS, UNIQUE, option
 
-FIRST = EOS + 1
+FIRST = EOS + 1  # id of the first symbol
 SHUFFLE_CHUNK = 4096  # problems shuffled at a time: each takes n_symbols random numbers of memory
 
 
@@ -30,7 +30,7 @@ class Copy(LengthRange):
 
     @property
     def tokens(self) -> list[str]:
-        return ["·", "<s>", "</s>", *symbol_names(self.n_symbols)]
+        return [*SPECIAL, *symbol_names(self.n_symbols)]
 
     @property
     def chance(self) -> float:
@@ -138,7 +138,7 @@ class RunningParity(Copy):
 
     @property
     def tokens(self) -> list[str]:
-        return ["·", "<s>", "</s>", "0", "1"]
+        return [*SPECIAL, "0", "1"]
 
     def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
         ones = (rows == FIRST + 1).cumsum(1)

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from core.messages import Text, verbatim
-from core.tasks.base import EOS, Examples, Task, problem_hash
+from core.tasks.base import EOS, SPECIAL, Examples, Task, problem_hash
 from core.tasks.shared_options import integer, number, option
 
-FIRST = EOS + 1
+FIRST = EOS + 1  # id of the first symbol
 # fmt: off
 MODULUS = integer("modulus", 5, 499, Text("Hours on the clock: the sum starts again at 0 from here."))
 TRAIN_SHARE = number("train_share", 0.1, 0.9, Text("Share of the table that is trained on."))
@@ -36,7 +36,7 @@ class ModularAddition(Task):
 
     @property
     def tokens(self) -> list[str]:
-        return ["·", "<s>", "</s>", *(str(i) for i in range(self.modulus)), "+", "="]
+        return [*SPECIAL, *(str(i) for i in range(self.modulus)), "+", "="]
 
     @property
     def label_names(self) -> list[Text]:

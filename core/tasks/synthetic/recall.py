@@ -11,13 +11,13 @@ import torch
 
 from core.layers.masks import valid_mask
 from core.messages import Text, verbatim
-from core.tasks.base import EOS, Examples
+from core.tasks.base import EOS, SPECIAL, Examples
 from core.tasks.layouts import append_token
 from core.tasks.length_range import LengthRange
 from core.tasks.shared_options import integer, option
 from core.tasks.synthetic.copying import symbol_names
 
-FIRST = EOS + 1
+FIRST = EOS + 1  # id of the first symbol
 # fmt: off
 MIN_DELAY = integer("min_len", 1, 512, Text("The shortest delay."))
 MAX_DELAY = integer("max_len", 1, 512, Text("The longest delay in training."))
@@ -40,7 +40,7 @@ class Recall(LengthRange):
     @property
     def tokens(self) -> list[str]:
         distractors = [f"d{i}" for i in range(1, self.n_distractors + 1)]
-        return ["·", "<s>", "</s>", *symbol_names(self.n_values), *distractors, "?"]
+        return [*SPECIAL, *symbol_names(self.n_values), *distractors, "?"]
 
     @property
     def label_names(self) -> list[Text]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import cycle
 
 from core.tasks.base import SPECIAL
-from core.tasks.language.entities import CHOICES, FRAMES, numbered_slots
+from core.tasks.language.entities import CHOICES, FRAMES, number_phrases
 from core.tasks.language.grammar.lexicon import LEXICON
 from core.tasks.language.grammar.templates import Grammar, Template, choose_phrases, fill_frame
 
@@ -31,7 +31,7 @@ def news_grammar(bert_tokens: tuple[str, ...]) -> Grammar:
         used = [name for name in CHOICES if name in frame.split()]
         rotation = cycle((name, second) for name in used for second in SECOND_SENTENCES.get(name, ()))
         for phrases in fillings:
-            first = fill_frame(frame, numbered_slots(phrases))
+            first = fill_frame(frame, number_phrases(phrases))
             subject, second = next(rotation)
             for follows, number in ((1, subject[1:]), (0, UNMENTIONED)):
                 name = phrases[subject].replace("K", number)
