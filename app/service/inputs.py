@@ -143,4 +143,4 @@ def _marks(task: Task, source: list[int], examples: Examples | None) -> list[lis
     if examples is None or examples.target_lengths is None:
         return None
     target = examples.target[0, : examples.target_lengths[0]].tolist()
-    return task.ended_alignment(source, target)
+    return task.alignment_with_eos(source, target)

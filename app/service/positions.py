@@ -250,7 +250,7 @@ def _of_run(name: str, asked: bool, run: Run | PretrainedRun, parts: dict[str, n
         run.model,
         parts,
         snapshots,
-        run.task.room(run.task.form(run.model)),
+        run.task.max_tokens(run.task.form(run.model)),
         isinstance(run, PretrainedRun),
     )
 

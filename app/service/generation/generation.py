@@ -128,7 +128,7 @@ def names_of(run: Run | PretrainedRun, *told: Any) -> list[str] | dict[str, Any]
 def usual_length(run: Run) -> int:
     """How many tokens are written unless somebody says otherwise: as many as the task's texts have."""
     most, form = Decoding().max_new, run.task.form(run.model)
-    return min(LONGEST, max(most, run.task.room(form))) if form == "stream" and not _given(run.task) else most
+    return min(LONGEST, max(most, run.task.max_tokens(form))) if form == "stream" and not _given(run.task) else most
 
 
 def _given(task: Task) -> int:

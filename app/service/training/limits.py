@@ -72,7 +72,7 @@ def check_memory(recipe: Recipe) -> None:
 def longest_row(recipe: Recipe) -> int:
     """Tokens in the longest problem and its answer."""
     forms = recipe.task.forms
-    return recipe.task.room("stream" if "pairs" in forms else forms[0])
+    return recipe.task.max_tokens("stream" if "pairs" in forms else forms[0])
 
 
 def predicted_step_seconds(recipe: Recipe, parameters: int) -> float:

@@ -114,4 +114,4 @@ def file_facts(task: CustomTask) -> dict[str, Any]:
 def _row(task: CustomTask, index: int) -> dict[str, str]:
     example = task.examples(torch.tensor([index]))
     source = example.source[0, : example.source_lengths[0]].tolist()
-    return {"problem": task.say(source), "answer": str(task.say_answer(source, example))}
+    return {"problem": task.say(source), "answer": str(task.answer_text(source, example))}

@@ -182,7 +182,7 @@ def example_problem(recipe: Recipe) -> dict[str, Any]:
     target_lengths = example.target_lengths
     is_sequence = target_lengths is not None
     target = example.target[0, : target_lengths[0]].tolist() if target_lengths is not None else []
-    answer_text = in_all_languages(task.say_answer(source, example))
+    answer_text = in_all_languages(task.answer_text(source, example))
     inputs = source
     if task.forms == ("stream",) and source:
         inputs, outputs = _split_stream(task, example, source)

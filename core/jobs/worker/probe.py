@@ -17,7 +17,7 @@ from core.jobs.worker.probe_maps import GateMap, HeadMap, gate_maps, head_maps, 
 from core.layers.task_heads.heads import IGNORE, Head
 from core.messages import Text, join_texts, verbatim
 from core.runs.run import Run
-from core.tasks.layouts import EOS, Examples, ended, prompt
+from core.tasks.layouts import EOS, Examples, prompt, target_with_eos
 
 PROBLEMS = 6
 MOST_ANSWERS = 24  # tokens, labels or spans shown of one problem
@@ -86,7 +86,7 @@ class Probe:
 
     def _generate(self) -> list[tuple[list[Text], list[Text]]]:
         """Answers written token by token, each read back by the model (no teacher forcing), and the right ones."""
-        target, lengths = ended(self.examples)
+        target, lengths = target_with_eos(self.examples)
         inputs = (x.to(self.run.trainer.device) for x in prompt(self.examples, self.form))
         outputs = generate(self.run.model, *inputs, max_new=target.shape[1]).tolist()
         return [
