@@ -10,7 +10,7 @@ import torch
 
 import core
 from core.analysis.measures import induction
-from core.analysis.training_events import CLEAR
+from core.analysis.training_events import ROLE_THRESHOLD
 from demos.stage import Stage, heatmap, play
 
 
@@ -25,7 +25,7 @@ def demo(stage: Stage) -> dict[str, float]:
         for head in range(run.model.config.n_heads)
     }
     layer, head = max(scores, key=scores.get)
-    alike = [h for (at, h), score in scores.items() if at == layer and score > CLEAR]
+    alike = [h for (at, h), score in scores.items() if at == layer and score > ROLE_THRESHOLD]
     whole, without_one, without_all = run.evaluate().accuracy, *(knocked_out(run, layer, h) for h in ([head], alike))
     print(f"  head {layer}.{head}: induction score {scores[layer, head]:.2f}; clear induction heads: {len(alike)}")
     print(f"  accuracy {whole:.1%}; without that head {without_one:.1%}; without all of them {without_all:.1%}")

@@ -141,7 +141,7 @@ def fork(key: str, asked: Fork, request: Request) -> dict[str, Any]:
     requests.check_left_to_task(asked.model)
     chosen = fork_recipe(run, asked.step, {**asked.model, **asked.training})
     requests.check_size(chosen)
-    run.forked(chosen, seed)  # refuses weights of other shapes
+    run.derive(chosen, seed)  # refuses weights of other shapes
     return _begun(chosen, seed, asked.page or _address(request))
 
 

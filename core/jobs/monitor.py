@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from core.analysis.diagnosis.diagnose import collect_evidence, diagnose
-from core.analysis.training_events import History, find_training_events, head_history
+from core.analysis.training_events import HeadHistory, compute_head_history, find_training_events
 from core.jobs.probe import Sitting
 from core.runs.run import Run
 
@@ -87,7 +87,7 @@ class Witness:
     def _look_at_heads(self, step: int) -> News:
         """One snapshot more, and the moments as they are with it."""
         snapshot = next(one for one in self.run.snapshots if one.step == step)
-        history = head_history(self.run, snapshots=[snapshot])
+        history = compute_head_history(self.run, snapshots=[snapshot])
         self.shares[step] = {
             name: {role: shares[0].tolist() for role, shares in roles.items()} for name, roles in history.items()
         }
@@ -103,7 +103,7 @@ class Witness:
     def _found(self) -> list[dict[str, Any]]:
         return [asdict(moment) for moment in find_training_events(self.run, self._known())]
 
-    def _known(self) -> tuple[list[int], History]:
+    def _known(self) -> tuple[list[int], HeadHistory]:
         """Of the snapshots that have been looked at."""
         steps = [one.step for one in self.run.snapshots if one.step in self.shares]
         first = self.shares[steps[0]] if steps else {}

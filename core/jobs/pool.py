@@ -18,7 +18,7 @@ from core.jobs.ray.worker_handle import RayNursery
 from core.jobs.scheduler import next_for, slice_of, to_fetch
 from core.jobs.worker_handle import Nursery, Worker
 from core.messages import Text
-from core.runs.fork import Forked
+from core.runs.fork import ForkRecipe
 from core.runs.recipes import Recipe
 from core.runs.run import key_of
 from core.runs.store import Store, StoreError
@@ -157,8 +157,8 @@ class Jobs(Hearing):
         with self.lock:
             if job.place.worker is not None:  # it was told to go on while somebody waited for it to be let go
                 raise InputError(STILL_BUSY)
-            self.store.begin_again(job.recipe, job.seed)
-            job.rewound(job.recipe.begins_at if isinstance(job.recipe, Forked) else 0)
+            self.store.reset(job.recipe, job.seed)
+            job.rewound(job.recipe.start_step if isinstance(job.recipe, ForkRecipe) else 0)
             self._settle(job, "paused")
 
     def close(self) -> None:

@@ -26,13 +26,13 @@ from core.jobs.job import Job
 from core.jobs.pool import Jobs
 from core.messages import Text
 from core.models import configure
-from core.runs.fork import Forked
+from core.runs.fork import ForkRecipe
 from core.runs.recipes import RECIPES, Recipe, recipe
 from core.runs.run import Run, key_of
 from core.runs.store import Store, StoreError
 from core.seeding import whole_seed
 from core.tasks import TASKS
-from core.training.loop import Diverged, one_thread
+from core.training.loop import Diverged, single_thread
 from core.training.options import Training
 
 RESULTS = ("steps", "loss", "accuracy", "parameters", "cpu_seconds", "problem")
@@ -85,7 +85,7 @@ def sweep(
 
 def vary(base: Recipe, changes: Mapping[str, Any]) -> Recipe:
     """The recipe with some options changed; what a changed task needs of the model follows."""
-    if isinstance(base, Forked):
+    if isinstance(base, ForkRecipe):
         raise ConfigError(
             "recipe",
             f"fork of {base.origin.parent}",
@@ -213,7 +213,7 @@ def _outcome(job: Job, store: Store) -> dict[str, Any]:
         run = store.load(job.key)
     except StoreError:  # it never came so far
         run = Run(job.recipe, job.seed)
-    with one_thread():
+    with single_thread():
         result = _result(run, problem, job.cpu_seconds or math.nan)
     if job.status == "done" or job.diverged:
         _keep(store, job.key, result)
@@ -225,7 +225,7 @@ def _here(which: Recipe, seed: int, store: Store | None) -> dict[str, Any]:
     kept = _kept(store, key) if store else None
     if kept:
         return kept
-    with one_thread():
+    with single_thread():
         run, problem, began = _stored(which, seed, store), None, time.process_time()
         done_before = run.trainer.index
         try:

@@ -21,7 +21,7 @@ from torch import nn
 from core.jobs.failures import BUG, NOT_STORED, diverged
 from core.jobs.monitor import News, Witness
 from core.messages import Text
-from core.runs.run import Run, recipe_of
+from core.runs.run import Run, recipe_from_dict
 from core.runs.store import Store, StoreError
 from core.training.loop import Diverged, Step
 
@@ -95,13 +95,13 @@ class Desk:
         self, key: str, recipe: dict[str, Any], seed: int, seen: int, shares: dict[int, Any] | None = None
     ) -> None:
         """`shares`: what is known of the run's heads, if it is to be looked into while it is trained."""
-        wanted = recipe_of(recipe)
+        wanted = recipe_from_dict(recipe)
         try:
             run = self.store.get(wanted, seed)
         except StoreError as damage:
             if self.store.path(key).exists():
                 self.tell("log", f"{damage} It is trained anew.")
-                self.store.forget(key)
+                self.store.delete(key)
             run = self.store.get(wanted, seed)  # refused again if it is a fork whose parent is not there
         self.held[key] = Held(run, None if shares is None else Witness(run, shares))
         self.tell("opened", key, run.steps[seen:])

@@ -17,7 +17,7 @@ BEGINNINGS = {
     "a shipped run": lambda: shipped.load("parity-rnn"),
     "one for its gradients": lambda: gates._newborn(core.configure("rnn", d_hidden=4), 0),
     "one for a thumbnail": lambda: activations.flow(SMALL, "logits", None, None, 4, 4),
-    "one to be measured": lambda: costs.fresh(SMALL),
+    "one to be measured": lambda: costs.build_seeded(SMALL),
     "one without positions": lambda: positions.none("a b", "reverse", 0),
 }
 

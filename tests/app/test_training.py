@@ -21,7 +21,7 @@ from app.service.training.menu import menu
 from app.service.training.requests import MOST_FILE_BYTES, check_size
 from app.service.training.run_titles import run_lead, run_title
 from core.jobs.probe import Sitting
-from core.runs.fork import Forked, Origin
+from core.runs.fork import ForkRecipe, Origin
 from core.runs.recipes import RECIPES, Recipe, recipe
 from core.runs.run import key_of
 from tests.core.jobs.small_runs import until
@@ -293,8 +293,8 @@ def changed(family: str, task: str, variant: str = "default", **training: Any) -
     return replace(usual, training=replace(usual.training, **training))
 
 
-def forked(parent: Recipe, step: int) -> Forked:
-    return Forked(parent.model, parent.task, parent.training, origin=Origin("0" * 24, step, exact=False))
+def forked(parent: Recipe, step: int) -> ForkRecipe:
+    return ForkRecipe(parent.model, parent.task, parent.training, origin=Origin("0" * 24, step, exact=False))
 
 
 def test_what_came_of_a_run_is_said_of_any_number_of_steps():

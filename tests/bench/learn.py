@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from core.allocator import keep_freed_memory
-from core.analysis.training_events import head_history
+from core.analysis.training_events import compute_head_history
 from core.runs.recipes import RECIPES, Recipe, recipe
 from core.runs.run import Run, key_of
 from core.training import Diverged
@@ -69,7 +69,7 @@ def best_agreement(run: Run) -> float | None:
     """How much of its weight the best head gives to the right source tokens; None where nobody looks across, or where."""
     if run.trainer.form != "pairs":
         return None
-    history = head_history(run, ALIGNED, run.snapshots.kept[-1:])
+    history = compute_head_history(run, ALIGNED, run.snapshots.entries[-1:])
     found = [roles["agreement"][-1].max() for roles in history.values() if "agreement" in roles]
     return float(max(found)) if found else None
 

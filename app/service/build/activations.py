@@ -42,7 +42,7 @@ def flow(config: Config, point: str, run: str | None, problem: Problem | None, t
 
 def _of_run(name: str, problem: Problem, point: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     run = run_registry.open_run(name).run
-    seen = [_seen(model, problem.batch.inputs, point) for _, model in run.views()]
+    seen = [_seen(model, problem.batch.inputs, point) for _, model in run.snapshot_models()]
     header = {
         "of": "run", "steps": [snapshot.step for snapshot in run.snapshots], "shape": seen[0][0],
         "source": problem.source, "given": problem.given,

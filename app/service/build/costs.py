@@ -10,7 +10,7 @@ from torch import nn
 
 from core import InputError
 from core.analysis import costs
-from core.analysis.layer_costs import layers_compared
+from core.analysis.layer_costs import compare_layers
 from core.config.families import Config
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512, 1_024)
@@ -36,12 +36,12 @@ def predicted(config: Config) -> dict[str, Any]:
 
 def _fits(config: Config, n: int, flops: int) -> bool:
     small = costs.parameter_count(config) <= LARGEST and flops <= MOST_FLOPS
-    return small and n <= LONGEST and costs.recurrent_steps(config, n) <= MOST_STEPS
+    return small and n <= LONGEST and costs.recurrent_updates(config, n) <= MOST_STEPS
 
 
 @lru_cache(maxsize=4)
 def _model(config: Config) -> nn.Module:
-    return costs.fresh(config)
+    return costs.build_seeded(config)
 
 
 def measured(config: Config, n: int) -> dict[str, Any]:
@@ -55,4 +55,4 @@ def measured(config: Config, n: int) -> dict[str, Any]:
 
 def layers() -> list[dict[str, Any]]:
     """The three kinds of layer, stated and measured."""
-    return [asdict(one) for one in layers_compared()]
+    return [asdict(one) for one in compare_layers()]

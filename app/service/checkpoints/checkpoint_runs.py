@@ -161,7 +161,7 @@ def story(name: str) -> dict[str, Any]:
         "form": form,
         "usual_length": LENGTH,
         "lead": lead,
-        "first_input": task.own_names(example(form, 0)),
+        "first_input": task.spell_special_tokens(example(form, 0)),
         "focus": {},
         "alphabet": [],
         "steps": [],

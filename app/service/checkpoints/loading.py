@@ -86,7 +86,7 @@ def read_whole(place: Place, reading: Reading) -> PretrainedRun:
         model, tokenizer = core.pretrained.load(found)
         check_vocabulary(model, tokenizer)
     own(model, reading)
-    return PretrainedRun(model, tokenizer, labels=list(found.labels), signs=special_tokens_of(model))
+    return PretrainedRun(model, tokenizer, labels=list(found.labels), special_tokens=special_tokens_of(model))
 
 
 @torch.no_grad()

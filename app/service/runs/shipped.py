@@ -23,8 +23,7 @@ from core.analysis.measures import count_parameters
 from core.analysis.training_events import TrainingEvent, find_training_events
 from core.messages import Text, text_hook
 from core.runs.pretrained_run import PretrainedRun
-from core.runs.recipes import recipe_from_dict
-from core.runs.run import Run
+from core.runs.run import Run, recipe_from_dict
 from core.training.loop import Step
 from core.training.optimisers import load_parameters
 
@@ -104,7 +103,7 @@ def load(name: str) -> LoadedRun:
         tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     run = Run(recipe_from_dict(facts["recipe"]), facts["seed"])
     run.steps = [Step(*values) for values in facts["steps"]]
-    run.snapshots.kept = unpack(tensors, facts["snapshots"], run.snapshots[0])
+    run.snapshots.entries = unpack(tensors, facts["snapshots"], run.snapshots[0])
     load_parameters(run.model, run.snapshots[-1].weights)
     run.model.eval()
     moments = [TrainingEvent(**m) for m in facts["moments"]]
@@ -117,7 +116,7 @@ def make(one: Shipped) -> None:
         pass
     moments = find_training_events(run)
     keep = thinned([s.step for s in run.snapshots], one.snapshots, {m.step for m in moments})
-    run.snapshots.kept = [s for s in run.snapshots if s.step in keep]
+    run.snapshots.entries = [s for s in run.snapshots if s.step in keep]
     accuracy = run.evaluate(EVALUATED_ON).accuracy
     facts = {
         "recipe": run.recipe.to_dict(),
@@ -131,7 +130,7 @@ def make(one: Shipped) -> None:
     }
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{one.name}.safetensors"
-    save_file(pack(run.snapshots.kept), path, metadata={"run": json.dumps(facts, default=Text.to_dict)})
+    save_file(pack(run.snapshots.entries), path, metadata={"run": json.dumps(facts, default=Text.to_dict)})
     print(f"{one.name}: {accuracy:.2%} on held-out, {len(keep)} snapshots, {path.stat().st_size / 1e6:.2f} MB")
 
 

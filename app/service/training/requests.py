@@ -16,7 +16,7 @@ from core.config.families import CONFIGS, TransformerConfig
 from core.jobs.probe import given_of
 from core.layers.task_heads.heads import IGNORE
 from core.models import configure
-from core.runs.fork import Forked
+from core.runs.fork import ForkRecipe
 from core.runs.recipes import RECIPES, Recipe, make_recipe, recipe
 from core.tasks import TASKS, Task
 from core.tasks.custom.files import Content
@@ -196,7 +196,7 @@ def _counted(config: Any) -> int:
 
 def known_goal(chosen: Recipe) -> float:
     """The held-out accuracy from which on this task counts as solved by this family."""
-    if isinstance(chosen, Forked) or chosen.task.name not in TASKS:
+    if isinstance(chosen, ForkRecipe) or chosen.task.name not in TASKS:
         return chosen.goal
     usual = RECIPES.get((chosen.family, chosen.task.name), {})
     return next((parts["goal"] for parts in usual.values() if "goal" in parts), chosen.goal)

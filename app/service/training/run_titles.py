@@ -10,7 +10,7 @@ from app.service.training.requests import SIZES_FROM_TASK
 from app.service.training.titles import family_title, task_title, variant_title
 from core import Text
 from core.models import configure
-from core.runs.fork import Forked
+from core.runs.fork import ForkRecipe
 from core.runs.recipes import RECIPES, Recipe, recipe
 from core.training.options import Training
 
@@ -51,7 +51,7 @@ def run_marks(made_of: Recipe) -> list[Text]:
     if len(changed) > MOST_NAMED:
         more = len(changed) - MOST_NAMED
         marks.append(Text("{more} more", more=more))
-    if isinstance(made_of, Forked):
+    if isinstance(made_of, ForkRecipe):
         step = made_of.origin.step
         marks.append(Text("fork at step {step:,}", step=step))
     return marks

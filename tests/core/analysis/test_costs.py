@@ -5,7 +5,7 @@ import torch
 
 import core
 from core.analysis import costs
-from core.analysis.layer_costs import layers_compared
+from core.analysis.layer_costs import compare_layers
 from core.models import is_encoder_decoder
 from tests.core.examples import FAMILIES, label, small_config
 
@@ -42,7 +42,7 @@ def test_parameters_and_recurrent_steps_are_the_models_own(family, options):
     ids = torch.ones(1, 6, dtype=torch.long)
     with torch.no_grad(), core.capture(model, "*layers.*.hidden") as tape:
         model(ids, ids) if is_encoder_decoder(model) else model(ids)
-    assert costs.recurrent_steps(config, 6) == sum(states.shape[1] for states in tape.values())
+    assert costs.recurrent_updates(config, 6) == sum(states.shape[1] for states in tape.values())
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_bert_large_costs_what_its_size_suggests():
 
 
 def test_the_table_of_layers():
-    rnn, cnn, attention = layers_compared(n=16, width=32)
+    rnn, cnn, attention = compare_layers(n=16, width=32)
     assert [one.name for one in (rnn, cnn, attention)] == ["rnn", "cnn", "attention"]
     assert rnn.flops == (16 * 4 * 32**2, 32 * 4 * 32**2)
     assert cnn.flops == (3 * 16 * 2 * 32**2, 3 * 32 * 2 * 32**2)

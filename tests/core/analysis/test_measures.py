@@ -50,7 +50,7 @@ def test_induction_counts_every_earlier_occurrence():
     last = looking_at([max(keys, default=0) for keys in after], 12)
     first = looking_at([min(keys, default=0) for keys in after], 12)
     assert measures.induction(last, ids).item() == measures.induction(first, ids).item() == 1
-    marks = measures.after_occurrences(ids)
+    marks = measures.induction_targets(ids)
     assert [row.nonzero().squeeze(1).tolist() for row in marks] == after
 
 
@@ -58,7 +58,7 @@ def test_induction_leaves_a_token_that_repeats_at_once_to_itself():
     ids = torch.tensor(
         [5, 5, 5]
     )  # what followed the 5 before query 2: query 1, and query 2 itself, which does not count
-    assert measures.after_occurrences(ids).nonzero().tolist() == [[2, 1]]
+    assert measures.induction_targets(ids).nonzero().tolist() == [[2, 1]]
     assert measures.induction(torch.eye(3)[None], ids).item() == 0
 
 

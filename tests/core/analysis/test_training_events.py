@@ -52,7 +52,7 @@ def test_guessing_never_leaves_chance():
 def test_heads_become_what_the_replayed_model_shows(copying):
     moments = [m for m in find_training_events(copying) if m.head and "cross" in m.head]
     assert moments, "no alignment head was found in a copying model"
-    best = head_history(copying)["decoder.blocks.0.cross.weights"]["agreement"]  # (snapshot, head)
+    best = compute_head_history(copying)["decoder.blocks.0.cross.weights"]["agreement"]  # (snapshot, head)
     steps = [snapshot.step for snapshot in copying.snapshots]
     for moment in moments:
         head, index = int(moment.head.rsplit(".", 1)[1]), steps.index(moment.step)
@@ -106,7 +106,7 @@ def test_agreement_is_the_weight_on_the_right_source_token(copying):
     weights = tape["decoder.blocks.0.cross.weights"]
     for head in range(2):
         by_hand = sum(float(weights[row, head, t, t]) for row in range(8) for t in range(7)) / 56
-        shown = head_history(copying)["decoder.blocks.0.cross.weights"]["agreement"][-1, head]
+        shown = compute_head_history(copying)["decoder.blocks.0.cross.weights"]["agreement"][-1, head]
         assert float(shown) == pytest.approx(by_hand, abs=2e-3)  # snapshots are float16
 
 
@@ -122,7 +122,7 @@ def test_agreement_with_a_pooled_source_is_the_weight_on_the_right_group(side):
         run.model(*batch.inputs)
     weights = tape["decoder.blocks.0.cross.weights"]  # (8, 2, 7, ⌈7 / side⌉)
     by_hand = torch.stack([weights[:, :, t, t // side] for t in range(7)]).mean((0, 1))
-    shown = head_history(run)["decoder.blocks.0.cross.weights"]["agreement"][0]
+    shown = compute_head_history(run)["decoder.blocks.0.cross.weights"]["agreement"][0]
     torch.testing.assert_close(shown, by_hand, atol=2e-3, rtol=0)  # snapshots are float16
 
 

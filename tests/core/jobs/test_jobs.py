@@ -203,7 +203,9 @@ def test_a_bug_in_one_run_does_not_concern_the_others(tmp_path, monkeypatch):
     orders = [("open", name, small(3).to_dict(), seed, 0) for seed, name in enumerate("ab")]
     orders += [("train", "a", 10.0)] + [("train", "b", 10.0)] * 3  # each ends early when there is another order
     step = Trainer.step
-    monkeypatch.setattr(Trainer, "step", lambda trainer: 1 / 0 if trainer.data.initial_seed() == 0 else step(trainer))
+    monkeypatch.setattr(
+        Trainer, "step", lambda trainer: 1 / 0 if trainer.data_rng.initial_seed() == 0 else step(trainer)
+    )
     desk.start()
     for order in orders:
         ours.send(order)

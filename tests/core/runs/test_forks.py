@@ -10,7 +10,7 @@ import torch
 import core
 from core.analysis.training_events import find_training_events
 from core.runs.recipes import make_recipe
-from core.runs.run import Run, key_of, recipe_of
+from core.runs.run import Run, key_of, recipe_from_dict
 from core.training.snapshots import MOST_SNAPSHOTS, snapshot_steps
 from tests.words import chinese
 
@@ -69,7 +69,7 @@ def test_its_key_is_what_decides_it():
     assert parent.fork(5, lr=1e-3).key == trained(run_of()).fork(5, lr=1e-3).key == key_of(forks[2].recipe, 3)
     assert parent.fork(5, lr=1e-2).key == parent.fork(5).key, "no change at all"
     for fork in forks:
-        assert recipe_of(json.loads(json.dumps(fork.recipe.to_dict()))) == fork.recipe
+        assert recipe_from_dict(json.loads(json.dumps(fork.recipe.to_dict()))) == fork.recipe
 
 
 @pytest.mark.parametrize("family", SIZES)
@@ -93,7 +93,7 @@ def test_how_far_the_parent_has_gone_since_does_not_matter():
     parent = advanced(run_of(steps=60, curriculum=True), 20)
     early = parent.fork(9, lr=1e-3)
     late = trained(parent).fork(9, lr=1e-3)
-    assert early.key == late.key and early.trainer.watch.state() == late.trainer.watch.state()
+    assert early.key == late.key and early.trainer.divergence.state_dict() == late.trainer.divergence.state_dict()
     assert trained(early).steps == trained(late).steps and same_weights(early, late)
 
 
@@ -189,14 +189,14 @@ def test_what_cannot_be_is_said():
         Run(run.fork(5).recipe)
     assert run.key in str(caught.value) and chinese(caught.value)
     with pytest.raises(core.ConfigError):
-        run_of(seed=5).forked(run.fork(5).recipe, 3)
+        run_of(seed=5).derive(run.fork(5).recipe, 3)
 
 
 def test_a_run_whose_state_was_left_behind_is_forked_from_its_snapshots():
     """As those that come with the app: weights of the last snapshot, no optimiser, a trainer that stands at 0."""
     whole = trained(run_of())
     bare = run_of()
-    bare.steps, bare.snapshots.kept = whole.steps, whole.snapshots.kept
+    bare.steps, bare.snapshots.entries = whole.steps, whole.snapshots.entries
     with torch.no_grad():
         for name, parameter in bare.model.named_parameters():
             parameter.copy_(whole.snapshots[-1].weights[name])

@@ -64,19 +64,19 @@ def test_going_on_after_a_stop(family, variant):
     for step in whole.train():
         steps.append(step)
         if step.index == 4:
-            state = whole.trainer.state()  # the run goes on, the state does not change with it
+            state = whole.trainer.state_dict()  # the run goes on, the state does not change with it
             torch.rand(7)  # nor does anybody else's randomness matter
     untouched = copy.deepcopy(state)
     resumed = small_run(family, VARIANTS[variant])
-    resumed.trainer.load(state)
+    resumed.trainer.load_state_dict(state)
     assert list(resumed.train()) == steps[4:]
     for name, parameter in whole.model.named_parameters():
         assert torch.equal(parameter, resumed.model.get_parameter(name)), name
     assert whole.evaluate(16) == resumed.evaluate(16)
     again = small_run(family, VARIANTS[variant])
-    again.trainer.load(untouched)
+    again.trainer.load_state_dict(untouched)
     twice = small_run(family, VARIANTS[variant])
-    twice.trainer.load(state)  # loaded a second time, after a run has gone on from it
+    twice.trainer.load_state_dict(state)  # loaded a second time, after a run has gone on from it
     assert list(again.train()) == list(twice.train()) == steps[4:]
 
 
@@ -85,12 +85,12 @@ def test_fixed_problems_are_gathered_by_whoever_trains(monkeypatch):
     begun = small_run("gru", {"samples": 50})
     rng = torch.Generator().manual_seed(begun.seed)
     fixed = begun.task.gather(50, rng, held_out=False)
-    assert torch.equal(begun.trainer.data.get_state(), rng.get_state())
-    assert torch.equal(begun.trainer.fixed.source, fixed.source)
+    assert torch.equal(begun.trainer.data_rng.get_state(), rng.get_state())
+    assert torch.equal(begun.trainer.fixed_examples.source, fixed.source)
     with monkeypatch.context() as nobody:
         nobody.setattr(Task, "gather", None)
         run, resumed = small_run("gru", {"samples": 50}), small_run("gru", {"samples": 50})
-        resumed.trainer.load(begun.trainer.state())
+        resumed.trainer.load_state_dict(begun.trainer.state_dict())
     assert list(resumed.train()) == list(run.train()) == list(begun.train())
 
 

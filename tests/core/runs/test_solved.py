@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import core
-from core.analysis.training_events import find_training_events, head_history
+from core.analysis.training_events import find_training_events, compute_head_history
 from core.runs.recipes import RECIPES, Recipe, recipe
 from core.runs.run import Run
 from tests.words import chinese
@@ -51,7 +51,7 @@ def test_copy():
     """It is solved, and the best head looks at the very token it copies."""
     run = trained(recipe("transformer", "copy"))
     assert run.evaluate(512).accuracy >= 0.99
-    shares = head_history(run)["decoder.blocks.0.cross.weights"]["agreement"][-1]
+    shares = compute_head_history(run)["decoder.blocks.0.cross.weights"]["agreement"][-1]
     assert shares.max() >= 0.9
     best = f"decoder.blocks.0.cross.{int(shares.argmax())}"
     assert best in {m.head for m in find_training_events(run) if str(m.text).endswith("becomes an alignment head")}

@@ -225,10 +225,10 @@ def test_what_cannot_begin_again_stays_as_it_is(tmp_path, monkeypatch):
     with monkeypatch.context() as disk:
         disk.setattr("core.store.save_file", no_room)
         with pytest.raises(OSError):
-            store.begin_again(fork.recipe, fork.seed)
+            store.reset(fork.recipe, fork.seed)
     assert store.path(fork.key).read_bytes() == kept and not list(tmp_path.glob("*.part"))
-    store.begin_again(fork.recipe, fork.seed)
-    assert store.load(fork.key).trainer.index == fork.recipe.begins_at and not list(tmp_path.glob("*.part"))
+    store.reset(fork.recipe, fork.seed)
+    assert store.load(fork.key).trainer.index == fork.recipe.start_step and not list(tmp_path.glob("*.part"))
 
 
 def test_a_missing_run_is_said_to_be_missing(tmp_path):

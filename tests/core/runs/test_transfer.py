@@ -9,9 +9,9 @@ import torch
 
 import core
 from core.runs.recipes import make_recipe
-from core.runs.run import Run, key_of, recipe_of
+from core.runs.run import Run, key_of, recipe_from_dict
 from core.runs.store import Store, StoreError
-from core.runs.transfer import HEADS, Transferred, shared_words
+from core.runs.transfer import HEADS, TransferRecipe, shared_words
 from tests.words import chinese
 
 TINY = {"d_model": 16, "n_heads": 2, "n_layers": 2, "d_ff": 16}
@@ -71,7 +71,7 @@ def test_it_is_the_same_each_time_and_disturbs_nobody():
 def test_from_scratch_it_has_the_same_labels_to_learn_from():
     run = trained(first_run()).transfer("entities", seed=5, **OPTIONS)
     scratch = Run(run.recipe.from_scratch, 5)
-    assert torch.equal(run.trainer.fixed.source, scratch.trainer.fixed.source)
+    assert torch.equal(run.trainer.fixed_examples.source, scratch.trainer.fixed_examples.source)
     batches = [one.trainer.next_batch() for one in (run, scratch)]
     assert torch.equal(batches[0].inputs[0], batches[1].inputs[0])
     assert torch.equal(batches[0].target, batches[1].target)
@@ -89,8 +89,8 @@ def test_its_key_is_what_decides_it():
     assert len({run.key for run in [*runs, scratch]}) == 8
     assert trained(first_run()).transfer("entities", **OPTIONS).key == runs[0].key == key_of(runs[0].recipe, 3)
     for run in runs:
-        told = recipe_of(json.loads(json.dumps(run.recipe.to_dict())))
-        assert told == run.recipe and isinstance(told, Transferred)
+        told = recipe_from_dict(json.loads(json.dumps(run.recipe.to_dict())))
+        assert told == run.recipe and isinstance(told, TransferRecipe)
     with pytest.raises(core.ConfigError, match=parent.key):
         Run(runs[0].recipe)
 
@@ -161,7 +161,7 @@ def test_what_cannot_be_is_said():
     said = refusal(trained(short), core.task("reverse", max_len=20))
     assert said.option == "max_len" and "has up to 42 tokens" in str(said)
     with pytest.raises(core.ConfigError):
-        trained(first_run(seed=8)).forked(run.transfer("entities", **OPTIONS).recipe, 3)
+        trained(first_run(seed=8)).derive(run.transfer("entities", **OPTIONS).recipe, 3)
 
 
 def test_it_is_stored_like_any_run(tmp_path):
@@ -174,7 +174,7 @@ def test_it_is_stored_like_any_run(tmp_path):
     for _, _ in zip(range(5), begun.train(), strict=False):
         pass
     path = store.save(begun)
-    store.forget(parent.key)
+    store.delete(parent.key)
     resumed = trained(Store(tmp_path).load(path.stem))
     assert resumed.steps == trained(whole).steps and same_weights(resumed, whole)
     assert resumed.parent == parent.key and resumed.recipe == whole.recipe

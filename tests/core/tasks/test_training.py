@@ -15,7 +15,7 @@ from core.tasks import Task, task, tasks
 from core.tasks.base import FORMS, TWO_SEQUENCES
 from core.tasks.custom.tasks import custom_task
 from core.training import train
-from core.training.loop import score
+from core.training.loop import count_correct
 from tests.words import chinese
 
 SIZES = {"n_layers": 1, "d_embed": 8, "d_hidden": 8, "d_model": 16, "n_heads": 2, "d_ff": 16}
@@ -50,7 +50,7 @@ def test_three_steps(name, family, head):
         assert math.isfinite(step.loss) and 0 <= step.accuracy <= 1
     batch = which.lay_out(which.evaluation(16), which.form(model))
     with torch.no_grad():
-        right, asked = score(model, model(*batch.inputs).logits, batch)
+        right, asked = count_correct(model, model(*batch.inputs).logits, batch)
     assert 0 <= right <= asked
 
 
@@ -95,19 +95,19 @@ def test_scores_of_heads_with_answers_of_their_own():
     """A perfect answer scores fully: CRF paths, spans, and start and end."""
     which = task("nested names")
     model, batch = small(which, "bert"), which.lay_out(which.evaluation(8), "spans")
-    right, asked = score(model, torch.where(batch.target, 1.0, -1.0), batch)
+    right, asked = count_correct(model, torch.where(batch.target, 1.0, -1.0), batch)
     assert right == asked == int(batch.target.sum())
-    assert score(model, torch.full(batch.target.shape, -1.0), batch) == (0.0, asked)
+    assert count_correct(model, torch.full(batch.target.shape, -1.0), batch) == (0.0, asked)
 
     which = task("questions")
     model, batch = small(which, "bert"), which.lay_out(which.evaluation(8), "answer")
     perfect = torch.nn.functional.one_hot(batch.target, batch.inputs[0].shape[1]).float() * 9
-    assert score(model, perfect, batch) == (16.0, 16)
+    assert count_correct(model, perfect, batch) == (16.0, 16)
 
     which = task("entities")
     model, batch = small(which, "bert", "crf"), which.lay_out(which.evaluation(8), "tags")
     perfect = torch.nn.functional.one_hot(batch.target.clamp(min=0), which.n_labels).float() * 99
-    assert score(model, perfect, batch) == (float(batch.lengths.sum()), int(batch.lengths.sum()))
+    assert count_correct(model, perfect, batch) == (float(batch.lengths.sum()), int(batch.lengths.sum()))
 
 
 def test_next_sentences_are_learnt_with_the_words():

@@ -14,7 +14,7 @@ from core.runs.recipes import make_recipe
 from core.runs.run import Run
 from core.training import evaluation
 from core.training.loop import Trainer
-from core.training.optimisers import AveragedWeights, learning_rate, make_optimiser, pushed_embeddings
+from core.training.optimisers import AveragedWeights, learning_rate, make_optimiser, perturbed_embeddings
 from core.training.options import Training
 
 
@@ -43,7 +43,7 @@ def test_averaged_weights():
         decay = min(0.15, update / (10 + update))
         expected = decay * expected + (1 - decay) * value
     assert torch.allclose(average.shadow["weight"], expected)
-    with average.in_place(model):
+    with average.applied_to(model):
         assert torch.equal(model.weight, average.shadow["weight"])
     assert (model.weight == 5.0).all()
 
@@ -52,7 +52,7 @@ def test_a_run_is_judged_by_its_averaged_weights():
     run = Run(make_recipe("gru", "parity", model={"d_hidden": 4}, training={"steps": 5, "ema": 0.9, "lr": 0.5}))
     list(run.train())
     plain = core.training.evaluation.evaluate(run.model, run.task, 64)
-    with run.trainer.average.in_place(run.model):
+    with run.trainer.average.applied_to(run.model):
         averaged = core.training.evaluation.evaluate(run.model, run.task, 64)
     assert run.evaluate(64) == averaged and plain.problems == 64
 
@@ -166,7 +166,7 @@ def test_only_token_embeddings_are_pushed(family, task, model):
     run = trainer(family, task, model)
     own = {name: p.detach().clone() for name, p in run.model.named_parameters()}
     run.gradients()
-    with pushed_embeddings(run.model, 1.0):
+    with perturbed_embeddings(run.model, 1.0):
         moved = {name for name, p in run.model.named_parameters() if not torch.equal(p, own[name])}
     assert moved and all(name.endswith("token_embedding.weight") for name in moved)
 
@@ -188,7 +188,7 @@ def test_pushed_embeddings_come_back_after_an_error():
     model = trainer().model
     own = model.token_embedding.weight.detach().clone()
     model.token_embedding.weight.grad = torch.ones_like(own)
-    with pytest.raises(KeyError), pushed_embeddings(model, 1.0):
+    with pytest.raises(KeyError), perturbed_embeddings(model, 1.0):
         assert (model.token_embedding.weight - own).norm().item() == pytest.approx(1.0, rel=1e-4)
         raise KeyError
     assert torch.equal(model.token_embedding.weight, own)

@@ -77,7 +77,7 @@ def test_resumed_it_ends_at_the_same_step():
     for _, _ in zip(range(end.step - 10), stopped.train(), strict=False):
         pass
     resumed = Run(recipe("rnn", "parity", "too-fast"))
-    resumed.trainer.load(copy.deepcopy(stopped.trainer.state()))
+    resumed.trainer.load_state_dict(copy.deepcopy(stopped.trainer.state_dict()))
     with pytest.raises(core.Diverged) as again:
         list(resumed.train())
     assert (again.value.step, again.value.why) == (end.step, end.why)
@@ -142,5 +142,5 @@ def test_the_level_is_what_equal_logits_cost(family, task, model):
     """Of every head there is a level, and an untrained model is not far from it."""
     run = small(family, task, model, lr=1e-3)
     list(run.train())
-    level = run.trainer.watch.level
-    assert level >= run.steps[0].loss * 0.99 and math.isfinite(level) and run.trainer.watch.excess == 0
+    level = run.trainer.divergence.level
+    assert level >= run.steps[0].loss * 0.99 and math.isfinite(level) and run.trainer.divergence.excess == 0
