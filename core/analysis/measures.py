@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -11,8 +10,8 @@ from torch import Tensor, nn
 
 from core.capture.tape import capture
 from core.layers.masks import valid_mask
-from core.layers.task_heads.heads import Head
 from core.tasks.layouts import Batch
+from core.training.loop import head_of
 
 
 def count_parameters(model: nn.Module, depth: int = 1) -> dict[str, int]:
@@ -170,7 +169,7 @@ def gradient_through_time(model: nn.Module, batch: Batch, point: str = "*.hidden
     count. The parameters' own gradients are left unchanged.
     """
     with capture(model, point, gradients=True) as tape:
-        loss = cast(Head, model.head).loss(model(*batch.inputs).logits, batch.target, batch.lengths)
+        loss = head_of(model).loss(model(*batch.inputs).logits, batch.target, batch.lengths)
         states = [state for by_time in tape.steps() for state in by_time if state.requires_grad]
         torch.autograd.backward(loss, inputs=states)
     source_lengths, target_lengths = sequence_lengths(batch)

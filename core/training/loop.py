@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.layers.task_heads.heads import IGNORE, CrfHead, Head, PointerHead
+from core.layers.task_heads.heads import IGNORE, CrfHead, PointerHead
 from core.seeding import whole_seed
 from core.tasks import as_task
 from core.tasks.base import Batch, Examples, Task
@@ -210,9 +210,17 @@ def single_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def head_of(model: nn.Module) -> Head:
-    """The model's task head, which has the loss and the prediction; every family has one."""
-    return cast(Head, model.head)
+class LossHead(Protocol):
+    """The methods of task heads that training needs."""
+
+    def loss(self, logits: Tensor, target: Tensor, lengths: Tensor | None = None) -> Tensor: ...
+
+    def predict(self, logits: Tensor, lengths: Tensor | None = None) -> Tensor | list: ...
+
+
+def head_of(model: nn.Module) -> LossHead:
+    """The model's task head; every family has one."""
+    return cast(LossHead, model.head)
 
 
 def count_correct(model: nn.Module, logits: Tensor, batch: Batch) -> tuple[float, int]:

@@ -10,7 +10,7 @@ from core.runs.recipes.recipe import RecipeOptions
 FIXED_LENGTH = {"min_len": 12, "max_len": 12}
 LINEAR_DECAY = {"schedule": "linear"}
 
-# Parity: one bit of memory. It is learnt by the curriculum.
+# Parity: one bit of memory. The curriculum is decisive.
 PARITY = {"model": {"d_embed": 8, "d_hidden": 32}, "training": {"lr": 1e-2, "steps": 300, "curriculum": True}}
 PARITY_SOURCE = {
     "model": {"d_embed": 64, "d_hidden": 128},
