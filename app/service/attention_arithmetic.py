@@ -31,7 +31,7 @@ def tape_at(
     run: Run, problem: Problem, step: int, *patterns: str, keep: Keep | None = None
 ) -> tuple[nn.Module, Tape]:
     """The model as it was at a step, and what it did with the problem."""
-    for _, model in run.views(step):
+    for _, model in run.snapshot_models(step):
         with core.capture(model, *patterns, keep=keep) as tape:
             model(*problem.batch.inputs)
         return model, tape

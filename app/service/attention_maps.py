@@ -57,7 +57,7 @@ class Heads:
         for name, values in measured(weights, self.queries, self.keys, self.problem).items():
             self.measures.setdefault(name, torch.empty(self.shape[:3]))[snapshot, layer] = values
         if self.rollout is not None:  # needs no more of a layer than the mean of its heads
-            mixed = measures.passed_on(weights.mean(0))
+            mixed = measures.mix_residual(weights.mean(0))
             self.reached = mixed if layer == 0 else mixed @ self.reached
             fill(self.rollout[snapshot], layer, pool(self.reached[None], self.pooled)[0])
 
@@ -118,7 +118,7 @@ def measured(weights: Tensor, queries: str, keys: str, problem: Problem) -> dict
         "own": measures.own_token(weights),
         "first": measures.first_token(weights),
     }
-    repeats = measures.after_occurrences(ids).any(-1).sum()
+    repeats = measures.induction_targets(ids).any(-1).sum()
     if repeats >= FEWEST_REPEATS * len(ids):
         found["induction"] = measures.induction(weights, ids)
     return found

@@ -99,7 +99,7 @@ def _passage(run: PretrainedRun, text: str) -> Problem:
 def held_out(run: Run | PretrainedRun, index: int, seed: int = 0) -> Problem:
     """A problem nobody trained on; for a checkpoint, of which that cannot be known, an example sentence."""
     if isinstance(run, PretrainedRun):
-        return _passage(run, run.task.own_names(example(run.task.forms[0], index)))
+        return _passage(run, run.task.spell_special_tokens(example(run.task.forms[0], index)))
     examples = run.task.evaluation(index + 1, seed=seed).pick(torch.tensor([index]))
     source = examples.source[0, : examples.source_lengths[0]].tolist()
     batch = run.task.lay_out(examples, run.task.form(run.model))

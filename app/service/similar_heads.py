@@ -17,7 +17,7 @@ from app.service import attention_maps, payload
 from app.service.attention_maps import MAPS
 from app.service.inputs import Problem
 from core import InputError
-from core.analysis.head_similarity import ALIKE, COUNTS, FEWEST_TOKENS, head_similarity, profile
+from core.analysis.head_similarity import FEATURE_WEIGHTS, FEWEST_TOKENS, SIMILAR, head_profile, head_similarity
 from core.capture.point_names import INPUT_SELF_ATTENTION_WEIGHTS
 from core.capture.tape import Keep
 from core.runs.pretrained_run import PretrainedRun
@@ -69,7 +69,7 @@ def look_over(run: Run | PretrainedRun, problem: Problem, step: int) -> Seen:
             masks[name.removesuffix(".mask")] = value[0, 0].expand(len(ids), len(ids))
         elif reads := INPUT_SELF_ATTENTION_WEIGHTS.fullmatch(name):
             points.append(reads["module"])
-            found.append(profile(value[0], ids, outside, masks.get(reads["module"])))
+            found.append(head_profile(value[0], ids, outside, masks.get(reads["module"])))
             rest.append(value[0][..., outside].sum(-1)[:, ~outside].mean(-1))
 
     _run(run, problem, step, visit)
@@ -82,7 +82,7 @@ def look_over(run: Run | PretrainedRun, problem: Problem, step: int) -> Seen:
 
 @torch.no_grad()
 def _run(run: Run | PretrainedRun, problem: Problem, step: int, see_map: Keep) -> None:
-    found = next(run.views(step), None)
+    found = next(run.snapshot_models(step), None)
     if found is None:
         raise InputError("There is no snapshot of step {step}.", step=step)
     with core.capture(found[1], *MAPS, keep=see_map):
@@ -123,8 +123,8 @@ def find(
         "step": last,
         "heads": len(others),
         "median": float(torch.stack([alike[place] for place in others]).median()),
-        "alike": ALIKE,
-        "measures": [name for name in COUNTS if name in here.profile and name in there.profile],
+        "alike": SIMILAR,
+        "measures": [name for name in FEATURE_WEIGHTS if name in here.profile and name in there.profile],
     }
     own, found = maps_of(run, here, [(layer, head)], step), maps_of(other, there, best, last)
     return payload.pack(header | {"pooled": [own[1], found[1]]}, {"of.weights": own[0], "best.weights": found[0]})

@@ -15,7 +15,7 @@ from app.service.attention_maps import MAPS, Heads, see, stacks_of
 from app.service.generation.predictions import answer
 from app.service.inputs import Problem
 from core import InputError
-from core.analysis.training_events import CLEAR
+from core.analysis.training_events import ROLE_THRESHOLD
 from core.capture.point_names import RECURRENT_POINT
 from core.capture.tape import Keep, Tape
 from core.runs.run import Run
@@ -77,7 +77,7 @@ class Look:
             "heads": groups,
             "cells": layers,
             "answers": self.answers,
-            "clear": CLEAR,
+            "clear": ROLE_THRESHOLD,
         }
         return payload.pack(header, arrays)
 
@@ -86,7 +86,7 @@ def look(run: Run, problem: Problem) -> Look:
     """Attention maps are read layer by layer while the model runs: together they may be gigabytes."""
     heads = stacks_of(run.model, problem, len(run.snapshots))
     states, answers = [], []
-    for index, (_, model) in enumerate(run.views()):
+    for index, (_, model) in enumerate(run.snapshot_models()):
         tape = _taped(model, problem, lambda name, value, at=index: see(heads, at, name, value))
         found = {name: tape[name] for name in tape.names() if RECURRENT_POINT.fullmatch(name)}
         states.append(shortened(found, len(run.snapshots), problem))

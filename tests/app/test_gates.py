@@ -38,7 +38,7 @@ def made(family: str, task: str, model: dict) -> Run:
     """A run at its beginning, with one more snapshot whose weights are far from it."""
     run = Run(make_recipe(family, task, model=model), seed=3)
     weights = {name: 4 * w for name, w in run.snapshots[0].weights.items()}
-    run.snapshots.kept.append(Snapshot(7, weights))
+    run.snapshots.entries.append(Snapshot(7, weights))
     return run
 
 

@@ -6,7 +6,7 @@ import pytest
 from app.service import payload
 from app.service.inputs import typed
 from app.service.runs import run_registry
-from core.analysis.head_similarity import ALIKE
+from core.analysis.head_similarity import SIMILAR
 from tests.app.checkpoints.small_checkpoints import post
 
 MINILM = "checkpoint:all-MiniLM-L6-v2"
@@ -18,7 +18,7 @@ def test_the_toys_previous_token_head_is_found_in_the_real_bert(client):
     answer = client.post("/api/like", json={**asked, "point": "blocks.0.attn", "head": 3, "where": MINILM})
     header, arrays = payload.unpack(answer.content)
     best = header["best"][0]
-    assert (best["group"], best["layer"], best["head"]) == ("blocks", 0, 2) and best["likeness"] > ALIKE
+    assert (best["group"], best["layer"], best["head"]) == ("blocks", 0, 2) and best["likeness"] > SIMILAR
     assert header["left_out"] == ["[CLS]", "[SEP]"] and header["of"]["left_out"] == [] and header["heads"] == 72
     likenesses = [one["likeness"] for one in header["best"]]
     assert len(likenesses) == 5 and likenesses == sorted(likenesses, reverse=True)

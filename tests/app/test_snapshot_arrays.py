@@ -99,7 +99,7 @@ def test_a_long_look_holds_one_layers_weights_at_a_time(monkeypatch):
     """All of them would be gigabytes for 512 tokens × 144 heads; what remains of each is pooled."""
     model = {"n_layers": 3, "n_heads": 2, "d_model": 16, "d_ff": 16, "max_len": 400}
     run = Run(make_recipe("bert", "parity", model=model, task_options={"min_len": 300, "max_len": 300}))
-    run.snapshots.kept += [Snapshot(step, run.snapshots[0].weights) for step in (1, 2, 3)]
+    run.snapshots.entries += [Snapshot(step, run.snapshots[0].weights) for step in (1, 2, 3)]
     made, alive = [], []
     see = snapshot_arrays.see
 

@@ -18,7 +18,7 @@ from app.service.inputs import held_out, typed
 from app.service.runs import shipped
 from app.service.snapshot_arrays import look
 from core.analysis import measures
-from core.analysis.training_events import CLEAR
+from core.analysis.training_events import ROLE_THRESHOLD
 from tests.browser import long_app
 from tests.browser.conftest import free_port, served
 from tests.browser.driving import choose_run, open_app, shown
@@ -80,10 +80,10 @@ def test_map_caption_and_report_show_what_core_computes_at_every_moment(new_page
             assert float(shown_value.get_attribute("data-value")) == pytest.approx(value, abs=1e-6)
             expect(shown_value).to_have_text(f"{value:.2f}")
         role = max(set(told) - {"entropy", "distance"}, key=told.get)
-        digits = 0 if told[role] >= CLEAR else 1
+        digits = 0 if told[role] >= ROLE_THRESHOLD else 1
         expect(page.locator(".one-head .caption")).to_contain_text(f"{100 * told[role]:.{digits}f} %")
         expect(page.locator(".report .caption")).to_contain_text(
-            "no clear role" if told[role] < CLEAR else "since step"
+            "no clear role" if told[role] < ROLE_THRESHOLD else "since step"
         )
     curves = numbers(saved(page, ".report"))
     expected = np.stack([values[:, 1, 3] for values in heads.measures.values()], 1)

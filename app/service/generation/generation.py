@@ -92,7 +92,7 @@ def beginning(run: PretrainedRun, text: str | None, index: int) -> Prompt:
     ids = run.task.read(example(run.task.forms[0], index) if text is None else text)
     check_room(run, len(ids))
     check_space(run, len(ids))
-    return Prompt(torch.tensor([ids]), torch.tensor([len(ids)]), None, run.task.signs)
+    return Prompt(torch.tensor([ids]), torch.tensor([len(ids)]), None, run.task.special_tokens)
 
 
 def check_space(run: Run | PretrainedRun, tokens: int) -> None:
@@ -181,7 +181,7 @@ def filled(model: nn.Module, asked: Prompt, text: list[int], how: Decoding) -> i
 
 def at_step(run: Run, step: int) -> nn.Module:
     """The model as it was at a snapshot."""
-    found = next(run.views(step), None) or next(run.views(run.snapshots[-1].step))
+    found = next(run.snapshot_models(step), None) or next(run.snapshot_models(run.snapshots[-1].step))
     return found[1]
 
 

@@ -80,7 +80,7 @@ def _right(problem: Problem, form: str, said: Tensor, target: Tensor, places: Te
     if form != "stream":
         return None
     # Typed: what comes next could be known only where it has followed the same token before.
-    followed = measures.after_occurrences(problem.ids) & (problem.ids == target[:, None])  # (time, key)
+    followed = measures.induction_targets(problem.ids) & (problem.ids == target[:, None])  # (time, key)
     hits, could_be_known = (said == target).tolist(), followed.any(-1).tolist()
     return [hits[i] or (False if could_be_known[i] else None) for i in places.tolist()]
 
