@@ -50,7 +50,7 @@ def translate(run: core.Run, examples: Examples) -> list[Translation]:
         target = examples.target[row, : examples.target_lengths[row]].tolist()
         source = examples.source[row, : examples.source_lengths[row]].tolist()
         weights = cross_attention(run.model, prompts[row, : lengths[row]], target)
-        aligned = float(agreement(weights, run.task.ended_alignment(source, target)))
+        aligned = float(agreement(weights, run.task.alignment_with_eos(source, target)))
         exact = output[: len(target) + 1] == [*target, EOS]
         translations.append(Translation(source, target, [i for i in output if i > EOS], weights, aligned, exact))
     return translations

@@ -97,7 +97,7 @@ def test_the_cost_of_a_download_is_described_before_and_unusable_checkpoints_are
     client, root, monkeypatch
 ):
     downloads = []
-    monkeypatch.setattr("app.service.checkpoints.loading.snapshot", lambda *arguments: downloads.append(arguments))
+    monkeypatch.setattr("app.service.checkpoints.loading.fetch_checkpoint", lambda *arguments: downloads.append(arguments))
     monkeypatch.setattr("app.service.checkpoints.checkpoint_runs.hub_cost", lambda location: small_cost())
     about = post(client, "checkpoints/about", name="org/tiny")
     assert (about["status"], about["source"], about["download"], about["bytes"]) == ("away", "hub", 500, 1000)
@@ -110,7 +110,7 @@ def test_the_cost_of_a_download_is_described_before_and_unusable_checkpoints_are
         name = f"org/{next(iter(changes))}"
         assert "2.00 GB are set aside" in post(client, "checkpoints/load", name=name)["problem"]["en"]
     monkeypatch.setattr("app.service.checkpoints.checkpoint_runs.hub_cost", hub_cost)
-    monkeypatch.setattr("core.pretrained.loading.look_ahead", look_ahead_at_llama)
+    monkeypatch.setattr("core.pretrained.loading.inspect_remote", look_ahead_at_llama)
     for path in ("about", "load"):
         assert "llama" in post(client, f"checkpoints/{path}", name="org/llama")["problem"]["en"]
     assert not checkpoint_runs.checkpoint_cache.loads and not downloads
@@ -131,7 +131,7 @@ def test_one_is_downloaded_at_a_time_and_only_the_commit_that_was_described(clie
         requests.append((hub_id, where.revision))
         go.wait(10)
 
-    monkeypatch.setattr("app.service.checkpoints.loading.snapshot", slow_download)
+    monkeypatch.setattr("app.service.checkpoints.loading.fetch_checkpoint", slow_download)
     monkeypatch.setattr("app.service.checkpoints.checkpoint_runs.hub_cost", lambda location: small_cost())
     for _ in range(2):
         assert post(client, "checkpoints/load", name="org/one")["status"] == "loading"
@@ -195,7 +195,7 @@ def test_a_download_reports_progress_can_be_stopped_and_ends_with_a_description(
         (repo / "refs").mkdir()
         (repo / "refs/main").write_text("b" * 40)
 
-    monkeypatch.setattr("app.service.checkpoints.loading.snapshot", slow_download)
+    monkeypatch.setattr("app.service.checkpoints.loading.fetch_checkpoint", slow_download)
     monkeypatch.setattr("app.service.checkpoints.checkpoint_runs.hub_cost", lambda location: small_cost())
     post(client, "checkpoints/load", name="org/tiny")
     assert wait_for(client, "org/tiny", "loading")["source"] == "hub"

@@ -135,7 +135,7 @@ def test_a_transfer_is_trained_by_a_worker_and_goes_back_to_its_beginning(jobs):
     jobs.store.save(parent)
     run = parent.transfer("entities", steps=20, batch_size=4, samples=8)
     job = jobs.start(run.recipe, run.seed)
-    jobs.store.forget(parent.key)
+    jobs.store.delete(parent.key)
     assert (
         list(job) == train_to_end(run).steps and len(job.steps) == 20 and same_weights(jobs.store.load(job.key), run)
     )
