@@ -10,7 +10,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 import core
-from app.routes.looks import HELD_OUT_SHOWN, MODEL_SLOTS, Question, problem_of
+from app.routes.runs import HELD_OUT_SHOWN, MODEL_SLOTS, InputRequest, load_input
 from app.service import payload
 from app.service.build import activations, costs, model_plan
 from app.service.runs import run_registry
@@ -48,8 +48,8 @@ class Point(Drawing):
     held_out: int | None = Field(None, ge=0, lt=HELD_OUT_SHOWN)
 
     def problem(self):
-        asked = Question(run=self.run, text=self.text, held_out=self.held_out)
-        return problem_of(asked)
+        asked = InputRequest(run=self.run, text=self.text, held_out=self.held_out)
+        return load_input(asked)
 
 
 @lru_cache(maxsize=128)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from app.i18n import translated
+from app.i18n import translate_all
 from app.service.runs.job_service import is_key, job_service
 from app.service.training import requests
 from app.service.training.event_stream import events
@@ -127,7 +127,7 @@ async def stream(keys: str = Query(max_length=25 * MOST_KEYS)) -> StreamingRespo
 
 @router.post("/noticed/{key}")
 def noticed(key: str) -> list[dict[str, Any]]:
-    return translated(job_service.job(key).seen.noticed)
+    return translate_all(job_service.job(key).seen.noticed)
 
 
 @router.post("/{key}/fork")

@@ -10,7 +10,7 @@ from app.service.checkpoints.checkpoint_cache import BUDGET, CheckpointCache
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """An empty root and an empty shelf, whose readers are in no hurry; what was there before comes back."""
+    """An empty folder of checkpoints and an empty cache with a long timeout; the previous ones are restored."""
     monkeypatch.setattr("app.service.checkpoints.checkpoint_cache.PATIENCE", 60)
     before = checkpoint_runs.settings.root, checkpoint_runs.checkpoint_cache
     checkpoint_runs.checkpoint_cache = CheckpointCache()

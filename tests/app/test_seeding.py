@@ -15,10 +15,10 @@ from core.seeding import seeded
 SMALL = core.configure("gpt", n_layers=1, n_heads=2, d_model=8, vocab_size=10)
 BEGINNINGS = {
     "a shipped run": lambda: shipped.load("parity-rnn"),
-    "one for its gradients": lambda: gates._newborn(core.configure("rnn", d_hidden=4), 0),
+    "one for its gradients": lambda: gates._untrained_model(core.configure("rnn", d_hidden=4), 0),
     "one for a thumbnail": lambda: activations.flow(SMALL, "logits", None, None, 4, 4),
     "one to be measured": lambda: costs.fresh(SMALL),
-    "one without positions": lambda: positions.none("a b", "reverse", 0),
+    "one without positions": lambda: positions.no_positions("a b", "reverse", 0),
 }
 
 

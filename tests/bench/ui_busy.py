@@ -7,7 +7,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 from tests.bench.ui_measure import moves, new_page, p95
-from tests.browser.driving import open_app, shown
+from tests.browser.page_driver import open_app, shown
 
 QUESTIONS = 40
 WATCHED_SECONDS = 10

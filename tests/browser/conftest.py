@@ -19,7 +19,7 @@ from app.routes.errors import NOT_YET, REFUSED
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = ROOT / ".browser/lib"  # what install_chromium.sh fetched for Playwright's driver
-GUARD = Path(__file__).parent / "guard"  # is on the path of every app that the tests start
+GUARD = Path(__file__).parent / "network_guard"  # is on the path of every app that the tests start
 START_SECONDS = 120
 expect.set_options(timeout=20_000)  # on a busy machine the page is slow; what it shows must be right all the same
 CHROMIUM_ARGS = [

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.driving import choose_run, open_app
-from tests.browser.training import choose, open_train, press_train, until
+from tests.browser.page_driver import choose_run, open_app
+from tests.browser.train_tab import choose, open_train, press_train, until
 
 FOLDER = Path(__file__).resolve().parents[2] / "static/screenshots"
 SIZE = {"width": 1440, "height": 900}

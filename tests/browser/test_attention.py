@@ -14,14 +14,14 @@ from playwright.sync_api import Frame, Page, expect
 import core
 from app.i18n import WORDS
 from app.service import attention_arithmetic
-from app.service.inputs import held_out, typed
+from app.service.inputs import held_out_input, input_from_text
 from app.service.runs import shipped
-from app.service.snapshot_arrays import look
+from app.service.snapshot_arrays import collect_arrays
 from core.analysis import measures
 from core.analysis.training_events import CLEAR
-from tests.browser import long_app
+from tests.browser import long_run_app
 from tests.browser.conftest import free_port, served
-from tests.browser.driving import choose_run, open_app, shown
+from tests.browser.page_driver import choose_run, open_app, shown
 
 FIRST = shipped.SHIPPED[0]
 
@@ -30,14 +30,14 @@ FIRST = shipped.SHIPPED[0]
 def app_url(tmp_path_factory) -> Iterator[str]:
     """An app that also offers a long run and odd ones."""
     port = free_port()
-    with served(["-m", "tests.browser.long_app", str(port)], port, tmp_path_factory.mktemp("long")) as url:
+    with served(["-m", "tests.browser.long_run_app", str(port)], port, tmp_path_factory.mktemp("long")) as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def seen():
     run = shipped.load(FIRST.name).run
-    return run, typed(run, FIRST.first_input), look(run, typed(run, FIRST.first_input))
+    return run, input_from_text(run, FIRST.first_input), collect_arrays(run, input_from_text(run, FIRST.first_input))
 
 
 def move(page: Page, **changes) -> None:
@@ -69,7 +69,7 @@ def arithmetic_shown(page: Page, step: int) -> dict[str, str]:
 def test_map_caption_and_report_show_what_core_computes_at_every_moment(new_page, seen):
     looked = seen[2]
     page = open_app(new_page)
-    heads, last = looked.heads[0], len(looked.steps) - 1
+    heads, last = looked.attention[0], len(looked.steps) - 1
     for moment, layer, head in ((last, 1, 0), (last // 2, 0, 2), (0, 1, 3)):
         move(page, moment=moment, layer=layer, head=head)
         expect(page.locator(".one-head h3")).to_have_text(f"Head {layer}.{head}")
@@ -100,14 +100,14 @@ def test_a_clicked_cell_shows_its_arithmetic_and_keeps_it_in_step(new_page, seen
     canvas.click(position={"x": box["width"] * 0.2, "y": box["height"] * 0.7})
     query, key = shown(page, "s.state.cell")
     chosen = shown(page, "[s.state.layer, s.state.head]")
-    weight = looked.heads[0].weights[-1, *chosen, query, key]
+    weight = looked.attention[0].weights[-1, *chosen, query, key]
     expect(page.locator(".as-map .tip")).to_contain_text(f"{weight:.4f}")
     for moment, layer, head in ((len(looked.steps) - 1, *chosen), (5, *chosen), (9, 0, 1)):
         move(page, moment=moment, layer=layer, head=head)
         step = looked.steps[moment]
         expect(page.locator(".arithmetic .figure-tools small")).to_contain_text(f"Head {layer}.{head}")
         parts = arithmetic_shown(page, step)
-        cell = attention_arithmetic.cell(run, problem, step, f"blocks.{layer}.attn", head, query, key)
+        cell = attention_arithmetic.weight_arithmetic(run, problem, step, f"blocks.{layer}.attn", head, query, key)
         for part, value in (("dot", cell["dot"]), ("scaled", cell["dot"] * cell["scale"]), ("score", cell["score"])):
             assert float(parts[part]) == pytest.approx(value, abs=1e-4)
         assert float(parts["weight"]) == pytest.approx(cell["weight"], abs=1e-6)
@@ -119,7 +119,7 @@ def test_a_clicked_cell_shows_its_arithmetic_and_keeps_it_in_step(new_page, seen
 
 def test_pointing_at_a_token_shows_its_row_and_column_in_map_and_sidebar(new_page, seen):
     page = open_app(new_page)
-    weights = seen[2].heads[0].weights[-1, *shown(page, "[s.state.layer, s.state.head]")]
+    weights = seen[2].attention[0].weights[-1, *shown(page, "[s.state.layer, s.state.head]")]
     page.locator(".view-sidebar .token").nth(10).hover()
     tip = page.locator(".as-map .tip")
     expect(tip).to_contain_text(f"({int(weights[10].argmax())}): {weights[10].max():.4f}")
@@ -135,7 +135,7 @@ def test_rollout_is_cores_and_offered_where_there_is_one(new_page, seen):
     for moment, layer in ((len(seen[2].steps) - 1, 1), (4, 0)):
         move(page, moment=moment, layer=layer)
         expect(page.locator(".one-head h3")).to_contain_text(str(layer))
-        expected = measures.rollout(seen[2].heads[0].weights[moment])[layer]
+        expected = measures.rollout(seen[2].attention[0].weights[moment])[layer]
         np.testing.assert_allclose(numbers(saved(page, ".one-head")), expected, atol=1e-6)
     choose_run(page, "copy-transformer")  # opens with its cross-attention
     expect(page.locator(".one-head canvas.heatmap")).to_be_visible()
@@ -154,7 +154,7 @@ def frame_drawn(page: Page, step: int) -> Frame:
 def test_bertviz_draws_our_tensors_and_follows_the_moment(new_page, seen, theme):
     run, problem, looked = seen
     page = open_app(new_page, theme=theme)
-    layer, weights = shown(page, "s.state.layer"), looked.heads[0].weights
+    layer, weights = shown(page, "s.state.layer"), looked.attention[0].weights
     view(page, "head")
     for moment in (len(looked.steps) - 1, 6):
         move(page, moment=moment)
@@ -175,7 +175,7 @@ def test_bertviz_draws_our_tensors_and_follows_the_moment(new_page, seen, theme)
     np.testing.assert_allclose(lines, weights[6].flatten(), atol=1e-5)
     view(page, "neuron")
     frame = frame_drawn(page, looked.steps[6])
-    queries, _, _ = attention_arithmetic.vectors(run, problem, looked.steps[6], [f"blocks.{layer}.attn"])
+    queries, _, _ = attention_arithmetic.query_key_vectors(run, problem, looked.steps[6], [f"blocks.{layer}.attn"])
     drawn = frame.evaluate(
         "[...document.querySelectorAll('#expanded #queries .element')].map((e) => +e.dataset.value)"
     )
@@ -191,7 +191,7 @@ def brightness(colour: str) -> float:
 def test_any_token_stays_text_everywhere(new_page):
     page = open_app(new_page)
     page.on("dialog", lambda dialog: pytest.fail(f"a token opened a dialog: {dialog.message}"))
-    choose_run(page, long_app.ODD_NAME)
+    choose_run(page, long_run_app.ODD_NAME)
     tokens = shown(page, "s.shown.look.axes.source")
     assert "</script><img src=x onerror=alert(1)>" in tokens and "w" * 10_000 in tokens
     page.locator(".one-head canvas.heatmap").focus()
@@ -218,7 +218,7 @@ def test_any_token_stays_text_everywhere(new_page):
 def test_any_token_stays_text_among_the_gates_and_in_positions(new_page):
     page = open_app(new_page)
     page.on("dialog", lambda dialog: pytest.fail(f"a token opened a dialog: {dialog.message}"))
-    choose_run(page, long_app.ODD_LSTM)
+    choose_run(page, long_run_app.ODD_LSTM)
     page.locator("#tab-gates-button").click()
     tokens = shown(page, "s.shown.look.axes.source")
     assert "</script><img src=x onerror=alert(1)>" in tokens and "w" * 10_000 in tokens
@@ -246,9 +246,9 @@ def test_any_token_stays_text_among_the_gates_and_in_positions(new_page):
 
 def test_512_tokens_by_144_heads_are_pooled_at_first_and_exact_on_the_way(new_page):
     page = open_app(new_page)
-    choose_run(page, long_app.NAME)
-    run = long_app.long_run()
-    problem = held_out(run, 0)
+    choose_run(page, long_run_app.NAME)
+    run = long_run_app.long_run()
+    problem = held_out_input(run, 0)
     with torch.no_grad(), core.capture(run.model.eval(), "blocks.4.attn.weights") as tape:
         run.model(*problem.batch.inputs)
     move(page, layer=4, head=7)

@@ -11,7 +11,7 @@ import core
 from app.i18n import WORDS
 from app.service.build.option_titles import NAMES
 from core.config.families import CONFIGS
-from tests.browser.building import (
+from tests.browser.build_tab import (
     captured,
     choose_family,
     choose_preset,
@@ -22,7 +22,7 @@ from tests.browser.building import (
     settled,
     unfold_all,
 )
-from tests.browser.driving import shown, wait_until
+from tests.browser.page_driver import shown, wait_until
 
 OTHERWISE = {  # every family with options that are not its defaults
     "rnn": {

@@ -10,8 +10,8 @@ import transformers
 from playwright.sync_api import Page, expect
 
 import core
-from tests.browser.driving import choose_run, open_app, shown, wait_until
-from tests.browser.eyes import minded
+from tests.browser.page_driver import choose_run, open_app, shown, wait_until
+from tests.browser.visual_checks import minded
 
 MINILM = "checkpoint:all-MiniLM-L6-v2"
 SENTENCE = "The animal didn't cross the street because it was too tired."

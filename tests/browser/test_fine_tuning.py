@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from app.i18n import WORDS
 from app.service.experiments import fine_tuning
-from tests.browser.driving import open_app
+from tests.browser.page_driver import open_app
 
 WAYS = ("tuned", "scratch")
 

@@ -14,12 +14,12 @@ from playwright.sync_api import Download, Page, expect
 from app.i18n import WORDS
 from app.routes import gates as routes
 from app.service import payload
-from app.service.inputs import typed
+from app.service.inputs import input_from_text
 from app.service.runs import shipped
-from app.service.snapshot_arrays import Look, look
+from app.service.snapshot_arrays import SnapshotArrays, collect_arrays
 from core.analysis import measures
-from tests.browser.driving import choose_run, shown
-from tests.browser.eyes import minded
+from tests.browser.page_driver import choose_run, shown
+from tests.browser.visual_checks import minded
 
 TEXT = shipped.by_name("parity-lstm").first_input
 WORD = WORDS["en"]
@@ -38,9 +38,9 @@ def open_gates(
 
 
 @lru_cache
-def seen_in(run: str) -> Look:
+def seen_in(run: str) -> SnapshotArrays:
     opened = shipped.load(run).run
-    return look(opened, typed(opened, TEXT))
+    return collect_arrays(opened, input_from_text(opened, TEXT))
 
 
 def chip(page: Page, name: str) -> None:
@@ -64,7 +64,7 @@ def numbers(text: str) -> list[float]:
 def test_units_stand_in_the_order_of_what_they_follow_and_carry_their_values(new_page):
     page = open_gates(new_page)
     seen = seen_in("parity-lstm")
-    hidden = seen.cells[0].points["hidden"]  # (snapshot, time, unit)
+    hidden = seen.recurrent[0].points["hidden"]  # (snapshot, time, unit)
     parity = seen.problem.ids.cumsum(0).float() % 2
     for moment in (-1, 3):
         page.evaluate("m => import('/ours/js/store.js').then(s => s.set({moment: m}))", moment % len(hidden))
@@ -86,7 +86,7 @@ def test_units_stand_in_the_order_of_what_they_follow_and_carry_their_values(new
 
 def test_other_orders_are_by_cores_measures(new_page):
     page = open_gates(new_page)
-    points = seen_in("parity-lstm").cells[0].points
+    points = seen_in("parity-lstm").recurrent[0].points
     chip(page, WORD["gates.point.forget"])
     for order, expected in (
         ("memory", measures.half_life(points["forget"][-1:])),
@@ -122,7 +122,7 @@ ARITHMETIC = {
 @pytest.mark.parametrize("cell", ARITHMETIC)
 def test_what_is_written_in_the_equations_gives_what_is_written_as_the_result(new_page, cell):
     page = open_gates(new_page, f"parity-{cell}")
-    points = seen_in(f"parity-{cell}").cells[0].points
+    points = seen_in(f"parity-{cell}").recurrent[0].points
     for unit, step, moment in ((3, 0, -1), (17, 5, -1), (8, 11, 12), (30, 2, 0)):
         moment %= len(points["hidden"])
         page.evaluate(
@@ -138,7 +138,7 @@ def test_what_is_written_in_the_equations_gives_what_is_written_as_the_result(ne
 
 def test_one_unit_over_tokens_and_over_training(new_page):
     page = open_gates(new_page)
-    points = seen_in("parity-lstm").cells[0].points
+    points = seen_in("parity-lstm").recurrent[0].points
     unit = shown(page, "s.state.unit")
     _, *lines = table(page, ".gates-unit")
     assert [line[0] for line in lines] == ["forget", "input", "candidate", "output", "cell", "hidden"]
@@ -167,7 +167,7 @@ def test_a_click_chooses_unit_and_step_and_arrow_keys_do_too(new_page):
 
 def terms(run: str, moment: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(time, unit): the keeping gate, the kept and the new term of the state, for the steps after the first."""
-    at = {name: values[moment].double().numpy() for name, values in seen_in(run).cells[0].points.items()}
+    at = {name: values[moment].double().numpy() for name, values in seen_in(run).recurrent[0].points.items()}
     if "forget" in at:
         return at["forget"][1:], at["forget"][1:] * at["cell"][:-1], at["input"][1:] * at["candidate"][1:]
     z = at["update"][1:]
@@ -180,7 +180,7 @@ def test_units_say_whether_they_hold_fade_or_rewrite(new_page, run, gate):
     caption, told = page.locator(".gates-unit .caption"), set()
     for moment in (-1, 0):
         keeper, old, fresh = terms(run, moment)
-        half_life = measures.half_life(seen_in(run).cells[0].points[gate][moment][None])
+        half_life = measures.half_life(seen_in(run).recurrent[0].points[gate][moment][None])
         kept = np.abs(old) >= np.abs(fresh)
         for unit in range(0, 32, 3) if moment else (5,):
             page.evaluate(
@@ -223,7 +223,7 @@ def test_a_swing_is_said_to_grow_or_to_shrink(new_page):
     chip(page, WORD["gates.through.training"])
     steps = shown(page, "s.shown.look.steps")
     told = set()
-    for point, values in seen_in("parity-gru").cells[0].points.items():
+    for point, values in seen_in("parity-gru").recurrent[0].points.items():
         swing = (values.amax(1) - values.amin(1)).numpy()  # (snapshot, unit)
         for unit in (0, 5, 9, int((swing[-1] - swing[0]).argmin())):
             page.evaluate("c => import('/ours/js/store.js').then(s => s.set(c))", {"unit": unit, "point": point})
@@ -245,7 +245,7 @@ def test_the_path_is_that_of_the_states(new_page):
     expect(page.locator(".gates-plot .scatterlayer").first).to_be_visible(timeout=30_000)
     head, start, *lines = table(page, ".gates-left > div:nth-child(2)")
     assert head == ["token", "PC1", "PC2"] and start[0] == WORD["gates.start"]
-    hidden = seen_in("parity-gru").cells[0].points["hidden"][-1].double().numpy()
+    hidden = seen_in("parity-gru").recurrent[0].points["hidden"][-1].double().numpy()
     _, _, axes = np.linalg.svd(hidden - hidden.mean(0), full_matrices=False)
     expected = (hidden - hidden.mean(0)) @ axes[:2].T
     found = np.array([[float(x) for x in line[1:]] for line in lines])

@@ -9,9 +9,9 @@ from playwright.sync_api import Page, expect
 
 from app.service import payload
 from app.service.generation import answers, generation, training_example
-from app.service.inputs import typed
+from app.service.inputs import input_from_text
 from app.service.runs import run_registry, shipped
-from tests.browser.driving import choose_run, open_app
+from tests.browser.page_driver import choose_run, open_app
 
 SHOTS = Path(__file__).resolve().parents[2] / ".screenshots"
 ANSWERS = {  # runs that do not write, and what is seen of them
@@ -37,14 +37,14 @@ def open_generate(new_page, *arguments, run: str = RUN) -> Page:
 
 def written(how: dict) -> dict:
     run = run_registry.open_run(RUN).run
-    asked = generation.prompt_of(run, SENTENCE, 0)
-    return payload.unpack(generation.written(run, asked, run.snapshots[-1].step, how))[0]
+    asked = generation.make_prompt(run, SENTENCE, 0)
+    return payload.unpack(generation.pack_generation(run, asked, run.snapshots[-1].step, how))[0]
 
 
 def replied(name: str, masks: list[int] | None = None):
     run = run_registry.open_run(name).run
-    problem = typed(run, shipped.by_name(name).first_input)
-    return payload.unpack(answers.reply(run, problem, run.snapshots[-1].step, masks))
+    problem = input_from_text(run, shipped.by_name(name).first_input)
+    return payload.unpack(answers.pack_answer(run, problem, run.snapshots[-1].step, masks))
 
 
 def option(page: Page, side: int, name: str):
@@ -292,9 +292,9 @@ def test_gates_behind_a_letter_and_another_example_of_training(new_page):
     choose_run(page, "characters-gru")
     chips = page.locator(".generate-text").first.locator(".said")
     run = run_registry.open_run("characters-gru").run
-    asked = generation.prompt_of(run, "the ", 0)
+    asked = generation.make_prompt(run, "the ", 0)
     header, arrays = payload.unpack(
-        generation.written(run, asked, run.snapshots[-1].step, {"max_new": generation.usual_length(run)})
+        generation.pack_generation(run, asked, run.snapshots[-1].step, {"max_new": generation.usual_length(run)})
     )
     expect(chips).to_have_text([token.replace(" ", "␣") for token in header["texts"][0]["tokens"]])
     chips.nth(3).click()
@@ -305,7 +305,7 @@ def test_gates_behind_a_letter_and_another_example_of_training(new_page):
         assert [float(x) for x in row[1:]] == pytest.approx(gates[row[0]], abs=1e-6)
     example = page.locator(".generate-objective figure")
     for number in (0, 1):
-        told = training_example.example(run, number)
+        told = training_example.describe_example(run, number)
         expect(example.locator(".caption")).to_contain_text(f"Example {number + 1} of")
         rows = csv_of(page, example)
         assert [row[2] for row in rows if row[0] == "target"] == told["target"]

@@ -16,8 +16,8 @@ from app.service import positions
 from app.service.experiments import extrapolation
 from app.service.runs import shipped
 from core.layers.positions import Alibi, Rotary, Sinusoidal, t5_bucket
-from tests.browser.driving import choose_run, open_app, shown, wait_until
-from tests.browser.eyes import minded
+from tests.browser.page_driver import choose_run, open_app, shown, wait_until
+from tests.browser.visual_checks import minded
 
 SHOTS = Path(__file__).resolve().parents[2] / ".screenshots"
 SCHEMES = ("sinusoidal", "learned", "rope", "alibi", "t5", "none")
@@ -191,7 +191,7 @@ def test_without_positions_order_is_lost(new_page, locale):
     for _ in range(50):  # the answer has come, its picture follows
         if numbers(page, "none-map")[1].shape == (5, 5):
             break
-    _, arrays = positions.none("a b c d a", "shuffle", 0)
+    _, arrays = positions.no_positions("a b c d a", "shuffle", 0)
     np.testing.assert_allclose(numbers(page, "none-map")[1], arrays["cosines"][0], atol=1e-5)
     np.testing.assert_allclose(numbers(page, "none-apart")[1][:, 0], arrays["apart"], atol=1e-5)
     assert re.search(r"10⁻[⁰¹²³⁴⁵⁶⁷⁸⁹]", caption(page, "none-map"))

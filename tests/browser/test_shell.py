@@ -8,11 +8,11 @@ from playwright.sync_api import expect
 
 from app.i18n import WORDS
 from app.page import TABS
-from app.service.inputs import typed
+from app.service.inputs import input_from_text
 from app.service.runs import shipped
-from app.service.snapshot_arrays import look
-from tests.browser.driving import choose_run, open_app, shown, wait_until
-from tests.browser.eyes import minded
+from app.service.snapshot_arrays import collect_arrays
+from tests.browser.page_driver import choose_run, open_app, shown, wait_until
+from tests.browser.visual_checks import minded
 
 SHOTS = Path(__file__).resolve().parents[2] / ".screenshots"
 SIZES = [(1440, 900), (1920, 1080), (390, 844)]
@@ -79,14 +79,14 @@ def test_overlaps_cuts_and_empty_pictures_would_be_seen(new_page):
 def test_arrow_keys_move_every_picture_through_training(new_page):
     page = open_app(new_page)
     run = shipped.load(FIRST.name).run
-    seen = look(run, typed(run, FIRST.first_input))
+    seen = collect_arrays(run, input_from_text(run, FIRST.first_input))
     last = len(seen.steps) - 1
     layer, head = shown(page, "[s.state.layer, s.state.head]")
     for moment in (last, last - 3):
         while shown(page, "s.state.moment") > moment:
             page.keyboard.press("ArrowLeft")
         expect(page.locator(".view-sidebar .step")).to_have_text(f"step {seen.steps[moment]}")
-        share = seen.heads[0].measures["induction"][moment, layer, head]
+        share = seen.attention[0].measures["induction"][moment, layer, head]
         expect(page.locator(".one-head .caption")).to_contain_text(f"{100 * share:.0f} %")
         expect(page.locator(".timeline")).to_have_attribute("aria-valuenow", str(seen.steps[moment]))
     page.keyboard.press("Home")

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from app.i18n import WORDS
 from app.service.runs import shipped
-from tests.browser.driving import choose_run, open_app, shown, wait_until
+from tests.browser.page_driver import choose_run, open_app, shown, wait_until
 
 WORD = WORDS["en"]
 LONG = 20_000

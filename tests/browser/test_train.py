@@ -11,8 +11,8 @@ import core
 from app.i18n import WORDS
 from app.service.training.requests import count
 from core.runs.recipes import make_recipe
-from tests.browser.driving import choose_run, shown, wait_until
-from tests.browser.training import choose, do, focus, open_train, press_train, until
+from tests.browser.page_driver import choose_run, shown, wait_until
+from tests.browser.train_tab import choose, do, focus, open_train, press_train, until
 
 LONG = {"training": {"steps": 5000}}  # long enough to be caught while it runs
 SIZES = [(1440, 900), (1920, 1080), (390, 844)]

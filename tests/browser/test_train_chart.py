@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.driving import wait_until
-from tests.browser.training import choose, do, focus, open_train, press_train, until
+from tests.browser.page_driver import wait_until
+from tests.browser.train_tab import choose, do, focus, open_train, press_train, until
 
 # every text of the picture as [words, left, top, right, bottom]
 BOXES = """(svg) => {

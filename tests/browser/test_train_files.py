@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Response, expect
 
-from tests.browser.driving import shown, wait_until
-from tests.browser.training import open_train
+from tests.browser.page_driver import shown, wait_until
+from tests.browser.train_tab import open_train
 
 PAIRS = "".join(f'{{"source": "a b {i}", "target": "b a {i}"}}\n' for i in range(40))
 BAD = {  # file → what is in it, and what the sentence says in either language

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 import core
-from app.service.inputs import Problem
+from app.service.inputs import ModelInput
 from app.service.runs import run_registry
 from core.analysis.costs import parameter_count
 from core.config.families import Config
@@ -27,7 +27,7 @@ LARGEST = 3_000_000  # parameters of a model that is built for it
 SEED = 0
 
 
-def flow(config: Config, point: str, run: str | None, problem: Problem | None, time: int, target_time: int):
+def flow(config: Config, point: str, run: str | None, problem: ModelInput | None, time: int, target_time: int):
     """(header, arrays): `values` is (snapshot, head, row, column)."""
     if run is not None and problem is not None and run_registry.open_run(run).run.model.config == config:
         return _of_run(run, problem, point)
@@ -40,12 +40,12 @@ def flow(config: Config, point: str, run: str | None, problem: Problem | None, t
     return _untrained(config, point, time, target_time)
 
 
-def _of_run(name: str, problem: Problem, point: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _of_run(name: str, problem: ModelInput, point: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     run = run_registry.open_run(name).run
     seen = [_seen(model, problem.batch.inputs, point) for _, model in run.views()]
     header = {
         "of": "run", "steps": [snapshot.step for snapshot in run.snapshots], "shape": seen[0][0],
-        "source": problem.source, "given": problem.given,
+        "source": problem.source, "given": problem.decoder_tokens,
     }  # fmt: skip
     return header, {"values": np.stack([values for _, values in seen])}
 

@@ -12,7 +12,7 @@ from app.i18n import WORDS, in_all_languages
 from app.service.checkpoints.checkpoint_cache import CheckpointCache, NotReadyError
 from app.service.checkpoints.loading import Cost, cost_ahead, cost_at, fetch, read_rate, read_whole
 from app.service.checkpoints.locations import Place, default_root, find, is_name, places
-from app.service.example_texts import example
+from app.service.example_texts import example_text
 from app.service.lru_cache import LRUCache
 from app.service.runs.shipped import LoadedRun
 from core import InputError
@@ -161,7 +161,7 @@ def story(name: str) -> dict[str, Any]:
         "form": form,
         "usual_length": LENGTH,
         "lead": lead,
-        "first_input": task.own_names(example(form, 0)),
+        "first_input": task.own_names(example_text(form, 0)),
         "focus": {},
         "alphabet": [],
         "steps": [],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.i18n import in_all_languages, translated
+from app.i18n import in_all_languages, translate_all
 from app.service.runs.job_service import job_service
 from app.service.training import requests
 from app.service.training.run_titles import run_marks, run_title
@@ -46,8 +46,8 @@ def job_facts(job: Job) -> dict[str, Any]:
         "parent": recipe.origin.parent if isinstance(recipe, Forked) else None,
         "stored": stored,
         "forkable": forkable,
-        "moments": translated(job.seen.moments),
-        "noticed": translated(job.seen.noticed),
+        "moments": translate_all(job.seen.moments),
+        "noticed": translate_all(job.seen.noticed),
     }
 
 

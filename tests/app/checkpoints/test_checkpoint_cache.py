@@ -6,7 +6,7 @@ import time
 import pytest
 import torch
 
-from app.routes import looks
+from app.routes import runs
 from app.service.checkpoints import checkpoint_runs
 from app.service.checkpoints.checkpoint_cache import REMEMBERED, CheckpointCache, Stopped
 from app.service.runs import run_registry
@@ -71,9 +71,9 @@ def test_while_one_is_loaded_everybody_else_is_answered(client, monkeypatch):
         for one in asking:
             one.start()
         time.sleep(0.1)
-        taken = [looks.MODEL_SLOTS.acquire(timeout=0.1) for _ in range(2)]
+        taken = [runs.MODEL_SLOTS.acquire(timeout=0.1) for _ in range(2)]
         for _ in range(sum(taken)):
-            looks.MODEL_SLOTS.release()
+            runs.MODEL_SLOTS.release()
         for one in asking:
             one.join()
     assert taken == [True, True], "who waits for a checkpoint takes nobody's turn"

@@ -1,4 +1,4 @@
-"""An app that offers one more run: 12 layers × 12 heads over 512 tokens, untrained: `python -m tests.browser.long_app PORT`.
+"""An app that offers one more run: 12 layers × 12 heads over 512 tokens, untrained: `python -m tests.browser.long_run_app PORT`.
 
 Its tokens are of every kind a person might type, so that nothing on the page takes them for anything but text.
 """

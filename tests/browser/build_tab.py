@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 import core
 from core.models import is_encoder_decoder
-from tests.browser.driving import open_app, wait_until
+from tests.browser.page_driver import open_app, wait_until
 
 # What is drawn: of every box its path, what it says and where it lies; of every arrow its two ends.
 DRAWN = """() => {

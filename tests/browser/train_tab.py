@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.driving import open_app, shown, wait_until
+from tests.browser.page_driver import open_app, shown, wait_until
 
 MODULES = "Promise.all([import('/ours/js/store.js'), import('/ours/js/train_choices.js')])"
 
