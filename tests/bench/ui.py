@@ -22,7 +22,7 @@ from app.service.bertviz_frame import read_package_file
 from tests.bench.ui_busy import busy
 from tests.bench.ui_measure import moves, new_page, p95
 from tests.browser.conftest import CHROMIUM_ARGS, LIBRARIES, _chromium
-from tests.browser.page_driver import choose_run, open_app, shown
+from tests.browser.page_driver import choose_run, open_app, page_state
 
 ROOT = Path(__file__).resolve().parents[2]
 OPENINGS = 5
@@ -83,7 +83,7 @@ def served(side: str) -> Iterator[str]:
 def redraws(browser: Browser, ours: str, bare: str) -> None:
     print("Redraw in the page (goal: p95 ≤ 50 ms, no request)")
     page = open_app(new_page(browser, ours))
-    last = shown(page, "s.shown.look.steps.length") - 1
+    last = page_state(page, "s.shown.look.steps.length") - 1
     moves(page, "another head", [{"layer": i % 2, "head": i % 4} for i in range(8)])
     moves(page, "another moment", [{"moment": i % (last + 1)} for i in range(last + 1)])
     moves(page, "another moment, as arcs", [{"focus": "arcs", "moment": i % (last + 1)} for i in range(last + 1)])
