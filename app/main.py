@@ -9,9 +9,7 @@ import threading
 import webbrowser
 from pathlib import Path
 
-os.environ.setdefault(
-    "GRADIO_ANALYTICS_ENABLED", "False"
-)  # before gradio is imported; the app makes no request of its own
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio is imported; no requests outside
 
 import gradio as gr
 import torch
@@ -34,7 +32,7 @@ STATIC = Path(__file__).resolve().parents[1] / "static"
 
 
 def head() -> str:
-    """HTML for the page's <head>. Style sheets are linked as files, because Gradio rewrites the rules of those it is given."""
+    """HTML for the page's <head>; style sheets are linked as files, since Gradio would rewrite their rules."""
     sheets = sorted(path.name for path in (STATIC / "css").glob("*.css"))
     links = [f'<link rel="stylesheet" href="ours/css/{name}">' for name in sheets]
     return "\n".join([*links, (STATIC / "head.html").read_text("utf-8")])

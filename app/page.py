@@ -1,4 +1,4 @@
-"""The page as Gradio blocks: run and input in the sidebar, one tab per kind of view, the timeline of training below."""
+"""The page as Gradio blocks: run and input in the sidebar, a tab per kind of view, the timeline of training below."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ RECURRENT_FAMILIES = ("rnn", "gru", "lstm")
 
 
 class GradientRequest(InputRequest):
-    """Gradients for this input, for inputs much longer than in training, or of the three cells before any training."""
+    """Gradients for this input, for inputs far longer than in training, or of three untrained cells."""
 
     of: Literal["input", "long", "untrained"] = "input"
 

@@ -1,4 +1,4 @@
-"""Routes of the Positions tab: arrays of each position scheme, and accuracies by length of models trained with each."""
+"""Routes of the Positions tab: arrays of each position scheme, and accuracies of models trained with each."""
 
 from __future__ import annotations
 

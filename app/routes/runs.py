@@ -1,4 +1,4 @@
-"""Routes of the runs: their list, one run's training, and its arrays for an input; and the request that names an input."""
+"""Routes of the runs: their list, one run's training, its arrays for an input; and the request that names an input."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class InputRequest(BaseModel):
 
 @contextmanager
 def exclusive_run(name: str) -> Iterator[AnyRun]:
-    """An open run and one of the `MODEL_SLOTS`, taken only after opening, since a checkpoint may take long to load."""
+    """An open run and one of the `MODEL_SLOTS`, taken after opening, since a checkpoint may take long to load."""
     run = run_registry.open_run(name).run
     with MODEL_SLOTS:
         yield run

@@ -1,4 +1,4 @@
-"""Attention maps of one stack at every snapshot, filled layer by layer while the model runs; pooled where they are large.
+"""Attention maps of one stack at every snapshot, filled layer by layer as the model runs; pooled where large.
 
 512 tokens × 144 heads are 151 MB at every snapshot. So each layer is processed as it is captured (`core.capture` with
 `keep`), and of long inputs only the largest weight of each tile is stored, in steps of 1/255. One head's exact map is
@@ -120,7 +120,7 @@ def measure_heads(weights: Tensor, queries: str, keys: str, model_input: ModelIn
 
 
 def tile_side(shape: tuple[int, ...]) -> int:
-    """Side of the tiles into which maps (…, query, key) are pooled to keep within the limits; 0: no pooling needed."""
+    """Side of the tiles into which maps (…, query, key) are pooled to keep within the limits; 0: no pooling."""
     *maps, rows, columns = shape
     count, side = int(torch.tensor(maps).prod()), -(-max(rows, columns) // GRID_SIDE)
     while count * -(-rows // side) * -(-columns // side) > GRID_BYTES:

@@ -1,4 +1,4 @@
-"""Arrays of the Gates tab: terms behind each gate, measures of units, trajectories of the state, gradients through time.
+"""Arrays of the Gates tab: terms behind each gate, measures of units, paths of the state, gradients through time.
 
 All arrays begin with the snapshot's index, so that the page can scrub through training without a request.
 """
@@ -79,7 +79,7 @@ class GateTerms:
 
 
 def to_unit_interval(point: str, values: Tensor) -> Tensor:
-    """0…1 for every point: tanh x = 2 σ(2x) − 1 is a rescaled sigmoid; a cell state first passes the output's tanh."""
+    """0…1 for every point: tanh x = 2 σ(2x) − 1 is a rescaled sigmoid; a cell state passes the output's tanh first."""
     if point == "cell":
         return (1 + values.tanh()) / 2
     return (1 + values) / 2 if point in ("candidate", "hidden") else values
@@ -88,8 +88,8 @@ def to_unit_interval(point: str, values: Tensor) -> Tensor:
 def state_trajectory(states: Tensor, initial: Tensor) -> tuple[Tensor, Tensor]:
     """PCA of the states: (snapshot, time + 1, 2) coordinates, (snapshot, 2) shares of each snapshot's variance.
 
-    The axes are the first two principal components of the last finite snapshot's states, so that all snapshots share one
-    plane. The initial state comes first.
+    The axes are the first two principal components of the last finite snapshot's states, so that all snapshots share
+    one plane. The initial state comes first.
     """
     states, initial = states.double(), initial.double()  # squares of unbounded states must stay finite
     finite = [at for at in states if at.isfinite().all()] or [torch.zeros_like(states[-1])]
@@ -126,7 +126,7 @@ def _gate_terms(run: AnyRun, tapes: list[Tape], states: RecurrentStates) -> Gate
 
 
 def _layer_input(tape: Tape, name: str, width: int) -> Tensor:
-    """(time, d_in): the output of the layer below, or the embeddings, with a decoder's attention context beside them."""
+    """(time, d_in): the layer below's output, or the embeddings, joined with a decoder's attention context."""
     match = RECURRENT_STATE.fullmatch(f"{name}.hidden")
     assert match is not None
     stack, layer = match["stack"], int(match["layer"])
@@ -173,7 +173,7 @@ def pack_gates(run: AnyRun, model_input: ModelInput, peers: list[str], trio: lis
 
 
 def gradients_through_time(run: AnyRun, batch: Batch) -> dict[str, Tensor]:
-    """Per layer and direction, (snapshot, time): |∂ loss / ∂ h_t|, in float64 because vanishing gradients are tiny."""
+    """Per layer and direction, (snapshot, time): |∂ loss / ∂ h_t|, in float64 because vanishing ones are tiny."""
     if not any(isinstance(module, RecurrentLayer) for module in run.model.modules()):
         raise InputError(
             "This model has no recurrent layers: there is no gradient through time to show.",

@@ -1,4 +1,4 @@
-"""Model inputs: a typed text or a held-out example as tensors for one model, with a token for every row and column."""
+"""Model inputs: a typed text or a held-out example as tensors for one model, with a token for each row and column."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _free_text_input(run: PretrainedRun, text: str) -> ModelInput:
 
 
 def held_out_input(run: AnyRun, index: int, seed: int = 0) -> ModelInput:
-    """Example `index` of those kept out of training; for a pretrained model, whose training is unknown, an example text."""
+    """Example `index` of those held out of training; for a pretrained model, one of the example texts."""
     if isinstance(run, PretrainedRun):
         return _free_text_input(run, run.task.own_names(example_text(run.task.forms[0], index)))
     examples = run.task.evaluation(index + 1, seed=seed).pick(torch.tensor([index]))
@@ -113,7 +113,7 @@ def held_out_input(run: AnyRun, index: int, seed: int = 0) -> ModelInput:
 def _target(
     run: Run, form: str, rows: Tensor, lengths: Tensor, answer: list[int] | int | None
 ) -> tuple[Tensor, Tensor | None]:
-    """The answer as target and target lengths; where it is unknown, the trained model's own output, or a placeholder."""
+    """The answer as target and target lengths; where unknown, the trained model's own output, or a placeholder."""
     if form in ("pairs", "stream"):
         if answer is None:
             max_new = min(2 * rows.shape[1] + 2, max_tokens(run) - 1)

@@ -2,9 +2,8 @@
 
     4 bytes: length of the header | header (JSON, padded with spaces to 8 bytes) | array | array | …
 
-The header's "arrays" lists each one's name, type ("f4", "u1"), shape and offset. JSON has no NaN and no infinity: such
-numbers are null in the header.
-`static/js/payload.js` reads it.
+The header's "arrays" lists each one's name, type ("f4", "u1"), shape and offset. JSON has no NaN and no infinity:
+such numbers are null in the header. `static/js/payload.js` reads it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arrays of the Positions tab: each position scheme computed by core's own modules, and trained tables and biases of runs.
+"""Arrays of the Positions tab: each position scheme as core's modules compute it, and trained tables and biases.
 
 Every function returns (header, arrays) of small size; the page moves about in them without a request.
 """
@@ -81,7 +81,7 @@ def sinusoidal(d_model: int, length: int) -> Parts:
 
 
 def rope(d_head: int, length: int, seed: int) -> Parts:
-    """The rotation of every pair of units at every position, and q·k of one query with two keys: q itself and another."""
+    """The rotation of every pair of units at every position, and q·k of one query with two keys: q and another."""
     check_ranges(d_head=d_head, length=length, seed=seed)
     rotary, positions = Rotary(length, d_head), torch.arange(length)
     unit_x = torch.tensor([1.0, 0.0]).repeat(d_head // 2).expand(1, 1, length, d_head)
@@ -161,7 +161,7 @@ def _encode(scheme: str, causal: bool, ids: Tensor) -> Tensor:
 
 
 def learned(run: str) -> Parts:
-    """A run's learned tables at every snapshot and their change since the first, the cosines of both, and its norm."""
+    """A run's learned tables at every snapshot, their change since the first, the cosines of both, and its norm."""
     source = _find_trained(run, Learned)
     if source.is_checkpoint:
         return source.header(), _checkpoint_tables(source)
@@ -194,9 +194,7 @@ def t5_trained(run: str) -> Parts:
     arrays = {}
     for name, module in source.modules.items():
         query, keys = torch.tensor([MAX_OFFSET]), torch.arange(2 * MAX_OFFSET + 1)
-        viewer = deepcopy(
-            module
-        )  # constructing one would draw from the global generator, which other threads may use
+        viewer = deepcopy(module)  # a new one would draw from torch's global generator, which other threads use
         biases = []
         for table in source.weights(f"{name}.table.weight"):  # (bucket, head)
             viewer.table.weight.data = table
@@ -236,7 +234,7 @@ class TrainedPositions:
 
 
 def _find_trained(name: str, kind: type[nn.Module]) -> TrainedPositions:
-    """The requested run, if it has such modules; else the shipped run that has; else, for T5's bias, an untrained T5."""
+    """The requested run, if it has such modules; else a shipped run; else, for T5's bias, an untrained T5."""
     fallback = FALLBACK_RUNS[kind]
     for candidate in (name, fallback) if fallback in shipped.names() else (name,):
         run = run_registry.open_run(candidate).run

@@ -1,4 +1,4 @@
-"""Arrays of one run for one input: every attention map, gate, state and prediction at every snapshot of the training."""
+"""Arrays of one run for one input: every attention map, gate, state and prediction at every snapshot."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def collect_arrays(run: AnyRun, model_input: ModelInput) -> SnapshotArrays:
 
 
 def limit_precision(states: dict[str, Tensor], snapshots: int, model_input: ModelInput) -> dict[str, Tensor]:
-    """One snapshot's gates and states, in float16 where those of all snapshots are large; `InputError` if too large."""
+    """One snapshot's gates and states, in float16 where all snapshots' are large; `InputError` if too large."""
     numbers = snapshots * sum(values.numel() for values in states.values())
     if numbers * 4 <= FLOAT32_STATE_BYTES:
         return states

@@ -1,6 +1,6 @@
-"""Peak memory, in MB beyond the model itself, of collecting the arrays of 512 tokens with a model of BERT-Base's size.
+"""Peak memory, in MB beyond the model itself, of collecting the arrays of 512 tokens with a BERT-Base.
 
-`python -m tests.app.long_input` prints it. In a process of its own, since memory freed by other tests would be reused.
+`python -m tests.app.long_input` prints it. In a process of its own: memory freed by other tests would be reused.
 """
 
 import threading

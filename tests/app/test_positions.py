@@ -1,4 +1,4 @@
-"""The arrays of the Positions tab, compared with formulas, with the implementations in transformers, and with core."""
+"""The arrays of the Positions tab, compared with formulas, with transformers, and with core."""
 
 import json
 from types import SimpleNamespace

@@ -154,7 +154,7 @@ def page_errors() -> list[str]:
 
 @pytest.fixture(scope="session")
 def cached_contexts() -> dict[str, BrowserContext]:
-    """By app and options: contexts whose HTTP cache has the scripts; storage and cookies are cleared after each test."""
+    """By app and options: contexts whose HTTP cache has the scripts; storage is cleared after each test."""
     return {}
 
 

@@ -1,4 +1,4 @@
-"""The Attention tab: its numbers are core's at every snapshot; any token stays text; 512 tokens × 144 heads stay usable."""
+"""The Attention tab: its numbers are core's at every snapshot; any token stays text; 512 tokens × 144 heads work."""
 
 import csv
 import io

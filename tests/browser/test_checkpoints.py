@@ -1,4 +1,4 @@
-"""A pretrained BERT in the page: its cost before loading, attention equal to transformers', heads similar to a toy's."""
+"""A pretrained BERT in the page: its cost before loading, attention as in transformers, heads similar to a toy's."""
 
 import json
 from importlib.metadata import distribution

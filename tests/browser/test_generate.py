@@ -200,9 +200,7 @@ def test_the_tree_is_walked_with_the_keyboard(new_page):
     following = parent["next"]
     assert [float(row[1]) for row in rows] == pytest.approx(following["before"], abs=1e-6)
     assert [float(row[2]) for row in rows] == pytest.approx(following["after"], abs=1e-6)
-    caption = page.locator(".generate-step figure").first.locator(
-        ".caption"
-    )  # a token that stands there already is out
+    caption = page.locator(".generate-step figure").first.locator(".caption")  # tokens used before are excluded
     expect(caption).to_contain_text(f"{following['left']} of {len(expected['tokens'])} tokens")
 
 

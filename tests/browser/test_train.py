@@ -1,4 +1,4 @@
-"""The Train tab: a recipe is chosen, trained, paused, stepped, rewound and forked, and is there again after a reload."""
+"""The Train tab: a recipe is chosen, trained, paused, stepped, rewound and forked, and survives a reload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files dropped on the Train tab: unusable ones are refused with a sentence beside the box; others are uploaded once."""
+"""Files dropped on the Train tab: unusable ones are refused with a sentence beside the box, others uploaded once."""
 
 from __future__ import annotations
 

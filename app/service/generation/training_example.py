@@ -94,7 +94,7 @@ def masked_example(run: Run, batch: Batch, i: int) -> dict[str, Any]:
 
 
 def masking_kind(token: int, original: int, mask: int) -> str | None:
-    """How a selected token was treated (Devlin et al. 2018): masked, kept, or swapped for a random one; None: not selected"""
+    """masked, kept, or swapped for a random token (Devlin et al. 2018); None: not selected"""
     if original == IGNORE:
         return None
     return "masked" if token == mask else "kept" if token == original else "swapped"

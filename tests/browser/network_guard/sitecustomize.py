@@ -1,4 +1,4 @@
-"""Imported by Python at startup, in the app under test and all its child processes: blocks connections to other machines.
+"""Imported by Python at startup, in the app under test and its child processes: blocks connections to other machines.
 
 Every attempt is refused and logged to the file named by REACHED.
 """
