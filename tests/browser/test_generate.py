@@ -303,11 +303,11 @@ def test_gates_behind_a_letter_and_another_example_of_training(new_page):
     assert {row[0] for row in rows} == set(gates)
     for row in rows:
         assert [float(x) for x in row[1:]] == pytest.approx(gates[row[0]], abs=1e-6)
-    example = page.locator(".generate-objective figure")
+    figure = page.locator(".generate-objective figure")
     for number in (0, 1):
         example = training_example.describe_example(run, number)
-        expect(example.locator(".caption")).to_contain_text(f"Example {number + 1} of")
-        rows = csv_of(page, example)
+        expect(figure.locator(".caption")).to_contain_text(f"Example {number + 1} of")
+        rows = csv_of(page, figure)
         assert [row[2] for row in rows if row[0] == "target"] == example["target"]
         page.get_by_role("button", name="Another example").click()
 
