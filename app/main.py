@@ -21,10 +21,10 @@ from app.i18n import gradio_i18n
 from app.page import build_page
 from app.routes import bundles, router
 from app.routes.errors import add_error_handlers
-from app.service.checkpoints.checkpoint_cache import BUDGET, GIGABYTE
-from app.service.checkpoints.checkpoint_runs import set_up
+from app.service.checkpoints.checkpoint_cache import DEFAULT_BUDGET, GIGABYTE
+from app.service.checkpoints.checkpoint_runs import configure_checkpoints
 from app.service.checkpoints.locations import default_root
-from app.service.runs.job_service import Settings, default_folder, job_service, lifespan
+from app.service.runs.job_service import JobSettings, default_folder, job_service, lifespan
 from core import ConfigError
 from core.allocator import keep_freed_memory
 
@@ -72,12 +72,16 @@ def main() -> None:
     parser.add_argument("--ray", metavar="ADDRESS", help='train on a Ray cluster: "auto", or host:port of its head')
     parser.add_argument("--checkpoints", type=Path, default=default_root(), help="the folder of pretrained models")
     parser.add_argument(
-        "--checkpoint-memory", type=float, default=BUDGET / GIGABYTE, metavar="GB", help="memory set aside for them"
+        "--checkpoint-memory",
+        type=float,
+        default=DEFAULT_BUDGET / GIGABYTE,
+        metavar="GB",
+        help="memory set aside for them",
     )
     options = parser.parse_args()
-    set_up(options.checkpoints, round(options.checkpoint_memory * GIGABYTE))
+    configure_checkpoints(options.checkpoints, round(options.checkpoint_memory * GIGABYTE))
     try:
-        job_service.open(Settings(options.store, options.workers, options.ray))
+        job_service.open(JobSettings(options.store, options.workers, options.ray))
     except ConfigError as error:
         print(error, file=sys.stderr)
         sys.exit(2)

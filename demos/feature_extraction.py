@@ -14,7 +14,7 @@ from torch.nn.functional import normalize
 import core
 from core.analysis.measures import principal_axes
 from core.tasks.language.grammar.lexicon import LEXICON
-from core.tasks.language.masked_words import original
+from core.tasks.language.masked_words import unmask
 from demos.stage import Stage, play
 
 KINDS = {
@@ -53,7 +53,7 @@ def demo(stage: Stage) -> dict[str, float]:
 def describe(model: torch.nn.Module, task: core.Task, words: list[str], sentences: int) -> Tensor:
     """(word, d_model): the last layer where each word stands, averaged over all places it has in the sentences"""
     examples = task.evaluation(sentences)
-    ids = original(examples)  # (sentence, time), nothing masked
+    ids = unmask(examples)  # (sentence, time), nothing masked
     with torch.no_grad():
         hidden = torch.cat(
             [model(*part).hidden for part in zip(ids.split(100), examples.source_lengths.split(100), strict=True)]

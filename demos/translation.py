@@ -50,7 +50,7 @@ def judge(run: core.Run, examples: Examples) -> list[Judged]:
         right = examples.target[row, : examples.target_lengths[row]].tolist()
         read = examples.source[row, : examples.source_lengths[row]].tolist()
         weights = looked(run.model, source[row, : lengths[row]], right)
-        agreed = float(agreement(weights, run.task.ended_alignment(read, right)))
+        agreed = float(agreement(weights, run.task.alignment_with_eos(read, right)))
         exact = wrote[: len(right) + 1] == [*right, EOS]
         judged.append(Judged(read, right, [i for i in wrote if i > EOS], weights, agreed, exact))
     return judged

@@ -1,4 +1,4 @@
-"""Checkpoints: what one costs, loading it, how far that has come."""
+"""Routes of checkpoints: the size and cost of one, loading it, the progress of that."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from app.service.checkpoints import checkpoint_runs
 router = APIRouter(prefix="/checkpoints")
 
 
-class Named(BaseModel):
-    """A checkpoint's name, or what somebody typed for one: a folder below the root, an id on the hub."""
+class CheckpointBody(BaseModel):
+    """The name of a checkpoint, or what was typed for one: a folder below the root, an id on the hub."""
 
     name: str = Field(min_length=1, max_length=200)
 
 
 @router.post("/about")
-def about(asked: Named) -> dict[str, Any]:
-    return checkpoint_runs.told(checkpoint_runs.asked_for(asked.name))
+def about(body: CheckpointBody) -> dict[str, Any]:
+    return checkpoint_runs.describe(checkpoint_runs.find_location(body.name))
 
 
 @router.post("/load")
-def load(asked: Named) -> dict[str, Any]:
-    place = checkpoint_runs.asked_for(asked.name)
-    checkpoint_runs.begin(place)
-    return checkpoint_runs.told(place)
+def load(body: CheckpointBody) -> dict[str, Any]:
+    location = checkpoint_runs.find_location(body.name)
+    checkpoint_runs.start_loading(location)
+    return checkpoint_runs.describe(location)
 
 
 @router.post("/stop")
-def stop(asked: Named) -> dict[str, Any]:
-    place = checkpoint_runs.asked_for(asked.name)
-    checkpoint_runs.stop(place)
-    return checkpoint_runs.told(place)
+def stop(body: CheckpointBody) -> dict[str, Any]:
+    location = checkpoint_runs.find_location(body.name)
+    checkpoint_runs.stop_loading(location)
+    return checkpoint_runs.describe(location)

@@ -1,4 +1,4 @@
-"""What pretraining is worth, by the number of labels."""
+"""Route of the comparison of fine-tuning and training from scratch."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ router = APIRouter(prefix="/fine-tuning")
 
 
 @router.get("")
-def found() -> dict[str, Any]:
+def get_comparison() -> dict[str, Any]:
     return comparison()

@@ -26,7 +26,7 @@ class GradientRequest(InputRequest):
 
 def parity_runs() -> list[str]:
     """Those of `PARITY_RUNS` that are offered."""
-    offered = {entry["name"] for entry in run_registry.listing()}
+    offered = {entry["name"] for entry in run_registry.list_runs()}
     return [name for name in PARITY_RUNS if name in offered]
 
 
@@ -36,7 +36,7 @@ def comparable_runs(name: str) -> list[str]:
     by_family = {run.recipe.family: name}
     if run.recipe.family not in RECURRENT_FAMILIES:
         return [name]
-    for entry in run_registry.listing():
+    for entry in run_registry.list_runs():
         family = entry["family"]
         if entry["task"] != run.task.name or family not in RECURRENT_FAMILIES or family in by_family:
             continue
@@ -45,14 +45,14 @@ def comparable_runs(name: str) -> list[str]:
     return [by_family[family] for family in RECURRENT_FAMILIES if family in by_family]
 
 
-@run_registry.kept
+@run_registry.cached
 def packed_gates(name: str, text: str | None, index: int | None) -> bytes:
     request = InputRequest(run=name, text=text, held_out=index)
     with exclusive_run(name) as run:
         return gates.pack_gates(run, load_input(request, run), comparable_runs(name), parity_runs())
 
 
-@run_registry.kept
+@run_registry.cached
 def packed_gradients(name: str, text: str | None, index: int | None, of: str) -> bytes:
     run = run_registry.open_run(name).run
     steps = [snapshot.step for snapshot in run.snapshots]

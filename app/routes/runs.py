@@ -47,7 +47,7 @@ def binary_response(data: bytes) -> Response:
     return Response(data, media_type="application/octet-stream")
 
 
-@run_registry.kept
+@run_registry.cached
 def packed_arrays(name: str, text: str | None, index: int | None) -> bytes:
     with exclusive_run(name) as run:
         return collect_arrays(run, load_input(InputRequest(run=name, text=text, held_out=index), run)).pack()
@@ -60,12 +60,12 @@ def words(language: str) -> dict[str, str]:
 
 @router.get("/runs")
 def runs() -> list[dict[str, Any]]:
-    return run_registry.listing()
+    return run_registry.list_runs()
 
 
 @router.get("/runs/{name:path}")  # checkpoints are called org/name
 def run(name: str) -> dict[str, Any]:
-    return run_registry.story(name)
+    return run_registry.run_metadata(name)
 
 
 @router.post("/look")

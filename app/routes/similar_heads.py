@@ -20,7 +20,7 @@ class SimilarHeadsRequest(HeadRequest):
     where: str = Field(max_length=200)
 
 
-@run_registry.kept
+@run_registry.cached
 def head_profiles(name: str, text: str) -> similar_heads.HeadProfiles:
     """Profiles of all heads of a run at the end of its training, reading a text."""
     with exclusive_run(name) as run:

@@ -16,9 +16,9 @@ from torch import Size, Tensor, nn
 
 import core
 from app.service.inputs import AnyRun, ModelInput
-from app.service.point_names import SOURCE_ATTENTION
 from core import InputError
 from core.analysis import measures
+from core.capture.point_names import INPUT_SELF_ATTENTION_WEIGHTS
 from core.capture.tape import Keep, Tape
 from core.layers.attention import Attention
 from core.layers.recurrent.alignment import AdditiveAlignment, Alignment
@@ -65,7 +65,7 @@ def exact_rollout(run: AnyRun, model_input: ModelInput, step: int, points: list[
 
     Only the mean over each layer's heads is held in memory.
     """
-    if not all(SOURCE_ATTENTION.fullmatch(point) for point in points):
+    if not all(INPUT_SELF_ATTENTION_WEIGHTS.fullmatch(f"{point}.weights") for point in points):
         raise InputError(
             "A rollout goes through the layers in which the input looks at itself; ask for those alone.",
         )

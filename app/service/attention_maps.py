@@ -13,9 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from app.service.inputs import ModelInput
-from app.service.point_names import ATTENTION_WEIGHTS
 from core.analysis import measures
+from core.capture.point_names import ATTENTION_WEIGHTS
 
+ATTENTION_POINTS = ("*.weights", "*.mask")  # to capture
 MIN_REPEATED = 0.25  # share of tokens that must have occurred before, or induction cannot be measured
 EXACT_BYTES = 3_000_000  # up to here weights are sent in float32; above, as bytes of 1/255
 GRID_SIDE = 128  # inputs longer than this are pooled

@@ -16,10 +16,10 @@ from torch import Tensor, nn
 
 from app.service import payload
 from app.service.inputs import AnyRun, ModelInput
-from app.service.point_names import RECURRENT_STATE
 from app.service.snapshot_arrays import RecurrentStates, group_states
 from core import InputError, build
 from core.analysis import measures
+from core.capture.point_names import RECURRENT_POINT
 from core.capture.tape import Tape
 from core.config.families import Config
 from core.layers.recurrent.engine import RecurrentLayer
@@ -127,7 +127,7 @@ def _gate_terms(run: AnyRun, tapes: list[Tape], states: RecurrentStates) -> Gate
 
 def _layer_input(tape: Tape, name: str, width: int) -> Tensor:
     """(time, d_in): the layer below's output, or the embeddings, joined with a decoder's attention context."""
-    match = RECURRENT_STATE.fullmatch(f"{name}.hidden")
+    match = RECURRENT_POINT.fullmatch(f"{name}.hidden")
     assert match is not None
     stack, layer = match["stack"], int(match["layer"])
     if layer:

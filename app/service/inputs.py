@@ -152,4 +152,4 @@ def _alignment(task: Task | FreeTextTask, source: list[int], examples: Examples 
         return None
     assert isinstance(task, Task)
     target = examples.target[0, : examples.target_lengths[0]].tolist()
-    return task.ended_alignment(source, target)
+    return task.alignment_with_eos(source, target)

@@ -250,7 +250,7 @@ def _find_trained(name: str, kind: type[nn.Module]) -> TrainedPositions:
 
 def _trained_positions(name: str, requested: bool, run: AnyRun, modules: dict[str, nn.Module]) -> TrainedPositions:
     snapshots = [(snapshot.step, snapshot.weights) for snapshot in run.snapshots]
-    trained = run.task.room(run.task.form(run.model))
+    trained = run.task.max_tokens(run.task.form(run.model))
     return TrainedPositions(
         name, requested, _max_len(run.model), modules, snapshots, trained, isinstance(run, PretrainedRun)
     )

@@ -15,10 +15,11 @@ from torch import Tensor
 
 from app.service import attention_maps, payload
 from app.service.attention_arithmetic import capture_at_step
+from app.service.attention_maps import ATTENTION_POINTS
 from app.service.inputs import AnyRun, ModelInput
-from app.service.point_names import ATTENTION_POINTS, SOURCE_ATTENTION
 from core import InputError
 from core.analysis.head_similarity import ALIKE, COUNTS, FEWEST_TOKENS, head_similarity, profile
+from core.capture.point_names import INPUT_SELF_ATTENTION_WEIGHTS
 from core.tasks.base import SPECIAL
 
 N_BEST = 5
@@ -62,10 +63,10 @@ def profile_heads(run: AnyRun, model_input: ModelInput, step: int) -> HeadProfil
     points, profiles, special_weight, masks = [], [], [], {}
 
     def reduce_layer(name: str, value: Tensor) -> None:
-        point, _, kind = name.rpartition(".")
-        if kind == "mask":
-            masks[point] = value[0, 0].expand(len(ids), len(ids))
-        elif SOURCE_ATTENTION.fullmatch(point):
+        if name.endswith(".mask"):
+            masks[name.removesuffix(".mask")] = value[0, 0].expand(len(ids), len(ids))
+        elif match := INPUT_SELF_ATTENTION_WEIGHTS.fullmatch(name):
+            point = match["module"]
             points.append(point)
             profiles.append(profile(value[0], ids, special, masks.get(point)))
             special_weight.append(value[0][..., special].sum(-1)[:, ~special].mean(-1))
@@ -90,7 +91,7 @@ def pack_similar_heads(
     candidates: HeadProfiles,
 ) -> bytes:
     """The head in focus and the `N_BEST` candidates of the other run most similar to it, with their maps."""
-    if not SOURCE_ATTENTION.fullmatch(point):
+    if not INPUT_SELF_ATTENTION_WEIGHTS.fullmatch(f"{point}.weights"):
         raise InputError(
             "Only heads that look from the input at the input can be compared; choose one of those.",
         )

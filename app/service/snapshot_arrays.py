@@ -11,12 +11,12 @@ from torch import Tensor, nn
 
 import core
 from app.service import payload
-from app.service.attention_maps import AttentionStack, empty_stacks, record_capture
+from app.service.attention_maps import ATTENTION_POINTS, AttentionStack, empty_stacks, record_capture
 from app.service.generation.predictions import describe_prediction
 from app.service.inputs import AnyRun, ModelInput
-from app.service.point_names import ATTENTION_POINTS, RECURRENT_STATE
 from core import InputError
 from core.analysis.training_events import CLEAR
+from core.capture.point_names import RECURRENT_POINT
 from core.capture.tape import Keep, Tape
 
 FLOAT32_STATE_BYTES = 24_000_000  # up to here gates and states are sent in float32, above in float16
@@ -89,7 +89,7 @@ def collect_arrays(run: AnyRun, model_input: ModelInput) -> SnapshotArrays:
     states, predictions = [], []
     for index, (_, model) in enumerate(run.views()):
         tape = _capture(model, model_input, lambda name, value, at=index: record_capture(stacks, at, name, value))
-        recurrent = {name: tape[name] for name in tape.names() if RECURRENT_STATE.fullmatch(name)}
+        recurrent = {name: tape[name] for name in tape.names() if RECURRENT_POINT.fullmatch(name)}
         states.append(limit_precision(recurrent, len(run.snapshots), model_input))
         predictions.append(describe_prediction(run, model_input, tape, model))
         del tape
@@ -140,7 +140,7 @@ def group_states(tapes: Sequence[Mapping[str, Tensor]]) -> list[RecurrentStates]
     """The recurrent layers on these tapes, of which there is one per snapshot."""
     layers: dict[str, RecurrentStates] = {}
     for name in tapes[0]:
-        match = RECURRENT_STATE.fullmatch(name)
+        match = RECURRENT_POINT.fullmatch(name)
         if match:
             layer = f"{match['stack']}layers.{match['layer']}.{match['direction']}"
             axis = "given" if layer.startswith("decoder") else "source"

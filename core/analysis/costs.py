@@ -18,7 +18,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from core.architecture.anatomy import anatomy
-from core.architecture.build_meta import build_meta
+from core.architecture.meta_model import build_meta
 from core.capture.tape import capture
 from core.config.families import Config, EncoderDecoderConfig, RecurrentConfig, Seq2SeqConfig, TransformerConfig
 from core.layers.feedforward import GATED

@@ -13,7 +13,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from core.architecture.flow import tensors
+from core.architecture.tracing import iter_tensors
 from core.layers.attention import Attention, Scope
 from core.layers.positions import Relative
 from core.layers.recurrent.cells import RnnLayer
@@ -109,8 +109,8 @@ class _Chains(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
-        before = max((self.lengths.get(id(tensor), 0) for tensor in tensors([args, kwargs])), default=0)
-        for tensor in tensors(out):
+        before = max((self.lengths.get(id(tensor), 0) for tensor in iter_tensors([args, kwargs])), default=0)
+        for tensor in iter_tensors(out):
             self.lengths[id(tensor)] = before + 1
             self.held.append(tensor)
         return out

@@ -139,7 +139,7 @@ def _agreement(run: Run, batch: Batch, row: int, weights: Tensor, length: int) -
     """weights (head, target, key) of one pair whose source is so long; a key may be several source tokens pooled"""
     source = batch.inputs[0][row, : length - 1].tolist()  # both without their end tokens
     target = batch.target[row][batch.target[row] >= 0].tolist()[:-1]
-    ideal = run.task.ended_alignment(source, target)
+    ideal = run.task.alignment_with_eos(source, target)
     if ideal is None:
         return {}
     side = getattr(run.model.config, "downsample", 1)

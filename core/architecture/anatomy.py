@@ -1,33 +1,33 @@
-"""What a model is made of: its modules as nested boxes, its taps as stations between them, and what flows into what.
+"""The anatomy of a model: its modules as nested parts, its taps as points between them, and the edges of data flow.
 
 >>> core.anatomy("bert-large").root.count
 335174458
 
-Nothing is written down per family. A model of the same configuration is built on the meta device, where it costs no
-memory, and runs once: the taps tell every tensor's shape, in the order in which they fire, and each operation hands on
-where its arguments came from. Containment, order and these origins are all that a drawing needs. Of many equal layers a
-few run (`anatomy_depth.py`).
+Nothing is declared per family. A model of the same configuration is built on the meta device, where it costs no
+memory, and runs once: the taps give every tensor's shape, in the order in which they fire, and every operation passes
+the origins of its arguments on to its result (`tracing.py`). Containment, order and these edges are all that a diagram
+needs. Of many equal layers only a few run (`depth.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from torch import nn
 
-from core.architecture.build_meta import build_meta
-from core.architecture.descriptions import INPUTS, Words, axes_of, described, point_words
-from core.architecture.expand_depth import expand_depth, shallow
-from core.architecture.flow import Source, Trace, trace
+from core.architecture.depth import expand_depth, reduce_depth
+from core.architecture.descriptions import INPUTS, Description, axis_names, describe_module, describe_point
+from core.architecture.meta_model import build_meta
+from core.architecture.tracing import IncomingEdge, Trace, trace_model
 from core.config.families import Config
 from core.models import configure
 
 
 @dataclass(frozen=True)
 class Weight:
-    """A parameter of a module. One that is shared is counted where it is first, and here as 0."""
+    """A parameter of a module. A shared one has `count` 0 everywhere but at its first use, which `same_as` names."""
 
     name: str
     shape: tuple[int, ...]
@@ -37,25 +37,25 @@ class Weight:
 
 @dataclass
 class Part:
-    """A box (module), a station (tap) or an input.
+    """A node of the diagram: a module, a point (tap) or an input.
 
-    `rows` are its own parts: those side by side do not wait for each other.
+    `rows` are the parts inside it, from input to output; those in one row do not depend on each other.
     """
 
     path: str
     kind: str  # "module", "point" or "input"
     module: str = ""  # the class
-    facts: str = ""
-    shape: tuple[int, ...] | None = None  # of the tensor that comes out
+    extra_repr: str = ""  # the options it was made with
+    shape: tuple[int, ...] | None = None  # of its output
     axes: tuple[str, ...] = ()
     weights: list[Weight] = field(default_factory=list)
-    sources: list[Source] = field(default_factory=list)
+    sources: list[IncomingEdge] = field(default_factory=list)
     rows: list[list[Part]] = field(default_factory=list)
-    words: Words | None = None
+    description: Description | None = None
 
     @property
     def node(self) -> str:
-        """Its name in `sources`: a tap may be called as a module is."""
+        """Its name in `sources`; a module's ends in `()`, as a tap may have the same path."""
         return f"{self.path}()" if self.kind == "module" else self.path
 
     @property
@@ -73,12 +73,12 @@ class Part:
             yield from part.walk()
 
     def outline(self) -> tuple:
-        """What must be equal for two parts to be drawn as one, taken twice."""
+        """Equal for parts that can be drawn as one part with a repeat count."""
         start = len(self.path)
         own = (
             self.kind,
             self.module,
-            self.facts,
+            self.extra_repr,
             self.shape,
             tuple((w.name, w.shape, w.count) for w in self.weights),
         )
@@ -89,8 +89,8 @@ class Part:
 class Anatomy:
     config: Config
     root: Part
-    time: int  # tokens read
-    target_time: int | None  # tokens a decoder reads
+    time: int  # input tokens
+    target_time: int | None  # input tokens of the decoder
 
     def __getitem__(self, path: str) -> Part:
         for part in self.root.walk():
@@ -102,28 +102,30 @@ class Anatomy:
 def anatomy(
     model: str | Config | nn.Module, /, *, time: int = 12, target_time: int = 8, batch: int = 1, **options: Any
 ) -> Anatomy:
-    """Of a family, a preset, a configuration or a model, reading so many tokens (at most as many as it takes)."""
-    config = model if isinstance(model, Config) else getattr(model, "config", None) or configure(model, **options)
-    meta, few = build_meta(config), shallow(config)
+    """The anatomy of a family, a preset, a configuration or a model, for inputs of these lengths (at most max_len)."""
+    config = model if isinstance(model, Config) else getattr(model, "config", None)
+    if config is None:
+        config = configure(cast("str", model), **options)  # which refuses anything but a known name
+    full, fewer_layers = build_meta(config), reduce_depth(config)
     time, target_time = min(time, config.max_len), min(target_time, config.max_len)
-    twin = meta if few == config else build_meta(few)
-    seen = expand_depth(trace(twin, batch, time, target_time), twin, meta)
-    return Anatomy(config, _Builder(meta, seen).root(), time, target_time if "tgt" in seen.shapes else None)
+    shallow = full if fewer_layers == config else build_meta(fewer_layers)
+    trace = expand_depth(trace_model(shallow, batch, time, target_time), shallow, full)
+    return Anatomy(config, _Builder(full, trace).root(), time, target_time if "tgt" in trace.shapes else None)
 
 
 class _Builder:
-    """From a model and the trace of one pass to the tree of its parts."""
+    """Builds the tree of parts from a model and the trace of one pass."""
 
-    def __init__(self, model: nn.Module, seen: Trace):
-        self.model, self.seen, self.fixed = model, seen, seen.fixed()
+    def __init__(self, model: nn.Module, trace: Trace):
+        self.model, self.trace, self.constants = model, trace, trace.constants()
         self.taps: dict[str, list[str]] = {}  # module → its taps and inputs
-        for name in seen.shapes:
-            if name in seen.inputs:
-                self.taps.setdefault(seen.inputs[name], []).append(name)
-            elif name in seen.points:
+        for name in trace.shapes:
+            if name in trace.inputs:
+                self.taps.setdefault(trace.inputs[name], []).append(name)
+            elif name in trace.points:
                 self.taps.setdefault(name.rpartition(".")[0], []).append(name)
-        self.order = {name: i for i, name in enumerate(seen.shapes)}
-        self.owners: dict[int, str] = {}  # each parameter's first name
+        self.order = {name: i for i, name in enumerate(trace.shapes)}
+        self.owners: dict[int, str] = {}  # id of a parameter → its first name
         self.weights: dict[str, list[Weight]] = {}
         for name, parameter in model.named_parameters(remove_duplicate=False):
             path, leaf = name.rpartition(".")[::2]
@@ -140,28 +142,30 @@ class _Builder:
     def module(self, path: str, module: nn.Module) -> Part:
         node = f"{path}()"
         part = Part(
-            path, "module", type(module).__name__, _facts(module), self.seen.shapes.get(node),
-            weights=self.weights.get(path, []), sources=self.seen.sources.get(node, []), words=described(module),
+            path, "module", type(module).__name__, _extra_repr(module), self.trace.shapes.get(node),
+            weights=self.weights.get(path, []), sources=self.trace.sources.get(node, []),
+            description=describe_module(module),
         )  # fmt: skip
         modules = list(self.modules(path, module))
         children = [*self.points(path, module), *modules]
-        places = {child.node: self.first(child) for child in children}
-        latest = -1.0
-        for child in modules:  # one that never fires stands where it was declared
-            latest = places[child.node] = latest + 1e-6 if places[child.node] is None else places[child.node]
-        children.sort(key=lambda child: places[child.node])
+        order: dict[str, float] = {}
+        previous = -1.0
+        for child in modules:  # one that never fires keeps its place in the declaration
+            first = self.first_call(child)
+            previous = order[child.node] = previous + 1e-6 if first is None else first
+        children.sort(key=lambda child: order[child.node] if child.node in order else self.order[child.node])
         part.rows = self.rows(children)
         return part
 
     def points(self, path: str, module: nn.Module) -> Iterator[Part]:
         for name in self.taps.get(path, []):
-            shape, sources = self.seen.shapes[name], self.seen.sources.get(name, [])
-            if name in self.seen.inputs:
-                yield Part(name, "input", shape=shape, axes=("batch", "time"), words=INPUTS[name])
+            shape, sources = self.trace.shapes[name], self.trace.sources.get(name, [])
+            if name in self.trace.inputs:
+                yield Part(name, "input", shape=shape, axes=("batch", "time"), description=INPUTS[name])
                 continue
             point = name.rpartition(".")[2]
-            axes, words = axes_of(module, point), point_words(module, point)
-            yield Part(name, "point", shape=shape, axes=axes, sources=sources, words=words)
+            axes, description = axis_names(module, point), describe_point(module, point)
+            yield Part(name, "point", shape=shape, axes=axes, sources=sources, description=description)
 
     def modules(self, path: str, module: nn.Module) -> Iterator[Part]:
         for name, child in module.named_children():
@@ -172,47 +176,47 @@ class _Builder:
             part = self.module(inner, child)
             if not (part.rows or part.weights or any(True for _ in child.buffers(recurse=False))):
                 continue  # dropout, and positions that do nothing
-            yield _unwrapped(part, child)
+            yield _unwrap(part, child)
 
-    def first(self, part: Part) -> int | None:
-        """When anything in it happened first."""
+    def first_call(self, part: Part) -> int | None:
+        """The place in the trace of the first node inside a part; None if none of them was reached."""
         return min((self.order[inner.node] for inner in part.walk() if inner.node in self.order), default=None)
 
     def rows(self, children: list[Part]) -> list[list[Part]]:
-        """Each part below all those it gets something from; one that reads tokens of its own begins at the top.
+        """Layers the children: each in a row below all its sources; a module that reads tokens of its own at the top.
 
-        What depends on no token, and a box that gets nothing from its neighbours, stands right before it is used.
+        A part that depends on no token, or a module without a source among its siblings, is placed in the row right
+        above its first user.
         """
-        inside = {inner.node: at for at, child in enumerate(children) for inner in child.walk()}
-        before: list[set[int]] = []
-        for at, child in enumerate(children):
-            sources = {s.node for inner in child.walk() for s in inner.sources if not s.recurrent}
-            reads = child.rows and any(inner.kind == "input" for inner in child.walk())
-            before.append(set() if reads else {inside[s] for s in sources if inside.get(s, at) < at})
+        index_of = {inner.node: index for index, child in enumerate(children) for inner in child.walk()}
+        sources_of: list[set[int]] = []
+        for index, child in enumerate(children):
+            nodes = {edge.node for inner in child.walk() for edge in inner.sources if not edge.recurrent}
+            has_input = child.rows and any(inner.kind == "input" for inner in child.walk())
+            earlier = {index_of[node] for node in nodes if index_of.get(node, index) < index}
+            sources_of.append(set() if has_input else earlier)
         level = [0] * len(children)
-        for at, sources in enumerate(before):
-            level[at] = max((level[source] + 1 for source in sources), default=0)
-        for at in reversed(range(len(children))):
-            child = children[at]
-            users = [level[later] for later in range(at + 1, len(children)) if at in before[later]]
-            if users and (
-                all(inner.node in self.fixed or not inner.shape for inner in child.walk())
-                or (child.rows and not before[at])
-            ):
-                level[at] = max(level[at], min(users) - 1)
+        for index, sources in enumerate(sources_of):
+            level[index] = max((level[source] + 1 for source in sources), default=0)
+        for index in reversed(range(len(children))):
+            child = children[index]
+            users = [level[later] for later in range(index + 1, len(children)) if index in sources_of[later]]
+            is_constant = all(inner.node in self.constants or not inner.shape for inner in child.walk())
+            if users and (is_constant or (child.rows and not sources_of[index])):
+                level[index] = max(level[index], min(users) - 1)
         rows: list[list[Part]] = [[] for _ in range(max(level, default=-1) + 1)]
         for child, row in zip(children, level, strict=True):
             rows[row].append(child)
         return [row for row in rows if row]
 
 
-def _unwrapped(part: Part, module: nn.Module) -> Part:
-    """A box around one other thing, with nothing to say of its own, is left out."""
-    return part.parts[0] if len(part.parts) == 1 and not part.weights and not described(module) else part
+def _unwrap(part: Part, module: nn.Module) -> Part:
+    """The only part inside a module that has neither weights nor a description of its own; else the part itself."""
+    return part.parts[0] if len(part.parts) == 1 and not part.weights and not describe_module(module) else part
 
 
-def _facts(module: nn.Module) -> str:
-    """What the module was made with: torch's own words, or its plain attributes."""
+def _extra_repr(module: nn.Module) -> str:
+    """The module's `extra_repr` if its class defines one, else its numbers and strings as `name=value`."""
     if type(module).extra_repr is not nn.Module.extra_repr:
         return module.extra_repr()
     plain = {k: v for k, v in vars(module).items() if type(v) in (int, float, str) and not k.startswith("_")}

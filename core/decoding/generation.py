@@ -1,4 +1,4 @@
-"""From a model to text: the next token, again and again."""
+"""`generate`: the text a model continues its input with, or translates it to, by any decoding strategy."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from core.config.families import CONFIGS, Config
-from core.decoding.beam import beam
-from core.decoding.decoders import make_writer
+from core.decoding.beam import beam_search
 from core.decoding.options import Decoding
-from core.decoding.special_tokens import OWN, Ends, resolve_special_tokens
-from core.decoding.strategies import Watch, Written, one_by_one
+from core.decoding.sessions import make_session
+from core.decoding.special_tokens import OWN, EosIds, resolve_special_tokens
+from core.decoding.strategies import ChoiceCallback, GenerationResult, greedy_or_sample
 from core.errors import ConfigError, InputError
 from core.layers.masks import check_input
 from core.messages import Text
@@ -20,99 +20,102 @@ from core.models import FAMILIES, is_encoder_decoder
 
 
 def generate(model: nn.Module, ids: Tensor, lengths: Tensor | None = None, **options: Any) -> Tensor:
-    """(batch · n_best, ≤ max_new): what the model writes after `ids` (one-sequence families) or as their translation.
+    """(batch · n_best, ≤ max_new): the tokens after `ids` (one-sequence families), or of their translation.
 
-    `core.generate(model, ids, strategy="beam", beams=4, max_new=20)`; the options are those of `Decoding` and `write`.
+    `core.generate(model, ids, strategy="beam", beams=4, max_new=20)`; the options are those of `Decoding` and of
+    `generate_with_scores`.
     """
-    return write(model, ids, lengths, **options).tokens
+    return generate_with_scores(model, ids, lengths, **options).tokens
 
 
 @torch.no_grad()
-def write(
+def generate_with_scores(
     model: nn.Module,
     ids: Tensor,
     lengths: Tensor | None = None,
     *,
     bos: int | str = OWN,
-    eos: Ends | str = OWN,
+    eos: EosIds | str = OWN,
     pad: int | str = OWN,
     prefix: Tensor | None = None,
     cache: bool = True,
-    watch: Watch | None = None,
+    watch: ChoiceCallback | None = None,
     **options: Any,
-) -> Written:
-    """As `generate`, with the texts' scores; `watch` is shown every choice.
+) -> GenerationResult:
+    """As `generate`, with the scores of the texts; `watch` is called with every choice of a token.
 
-    A row ends with `eos` (or any of several) and is then filled with `pad`; so it is where every token is ruled out,
-    and nothing is written past the model's max_len. An encoder–decoder goes on from `bos` and, if it is given, from
-    `prefix` (batch, time): how its text is to begin. These signs are the model's own unless others are named. The
-    model is left in the mode it was in. Without `cache` the whole text is read again at every step: slower, the same
-    numbers.
+    A row ends with `eos` (or any of several), where every token is forbidden, or at the model's max_len, and is then
+    filled with `pad`. The target of an encoder–decoder begins with `bos` and, if given, `prefix` (batch, time). These
+    tokens are the model's own unless given. The model is left in the mode it was in. Without `cache` the full text is
+    read again for every token: slower, the same numbers.
     """
-    how = Decoding.make(**options)
-    if not isinstance(getattr(model, "config", None), Config):
+    decoding = Decoding.make(**options)
+    config = getattr(model, "config", None)
+    if not isinstance(config, Config):
         raise InputError(
             "Only models made by core.build can write, not {kind}.",
             kind=type(model).__name__,
         )
-    if not writes(model):
-        raise _does_not_write(model.config)
-    lengths = check_input(ids, lengths, model.config.vocab_size, model.config.max_len)
+    if not can_generate(model):
+        raise _cannot_generate(config)
+    lengths = check_input(ids, lengths, config.vocab_size, config.max_len)
     ids = ids.long()
-    signs = resolve_special_tokens(model, bos=bos, eos=eos, pad=pad)
-    check_prefix(model, ids, prefix)
-    start = ids.new_full((len(ids), 1), signs.bos)
+    special = resolve_special_tokens(model, config.vocab_size, bos=bos, eos=eos, pad=pad)
+    check_prefix(model, config, ids, prefix)
+    start = ids.new_full((len(ids), 1), special.bos)
     if is_encoder_decoder(model):
         start = start if prefix is None else torch.cat([start, prefix.to(ids.device)], dim=1)
-        texts, room = start.tolist(), model.config.max_len + 1 - start.shape[1]
+        texts, room = start.tolist(), config.max_len + 1 - start.shape[1]
     else:
-        texts = texts_of(ids, lengths)
-        room = model.config.max_len - max(map(len, texts))
+        texts = unpad(ids, lengths)
+        room = config.max_len - max(map(len, texts))
     was_training = model.training
     model.eval()
     try:
-        writer = make_writer(model, ids, lengths, start, cache)
-        choose = beam if how.strategy == "beam" else one_by_one
+        session = make_session(model, ids, lengths, start, cache)
         if room < 1:
-            return Written(ids.new_empty(len(ids) * how.n_best, 0), torch.zeros(len(ids) * how.n_best))
-        ends = torch.tensor(signs.ends, dtype=torch.long, device=ids.device)
-        return choose(writer, texts, how, min(how.max_new, room), ends, signs.pad, watch or (lambda choice: None))
+            n_texts = len(ids) * decoding.n_best
+            return GenerationResult(ids.new_empty(n_texts, 0), torch.zeros(n_texts))
+        search = beam_search if decoding.strategy == "beam" else greedy_or_sample
+        eos_ids = torch.tensor(special.eos_ids, dtype=torch.long, device=ids.device)
+        max_new = min(decoding.max_new, room)
+        return search(session, texts, decoding, max_new, eos_ids, special.pad, watch or (lambda choice: None))
     finally:
         model.train(was_training)
 
 
-def writes(model: nn.Module) -> bool:
-    """Does it predict next tokens?"""
-    return is_encoder_decoder(model) or model.config.head == "lm"
+def can_generate(model: nn.Module) -> bool:
+    """Does the model predict next tokens?"""
+    return is_encoder_decoder(model) or getattr(model.config, "head", None) == "lm"
 
 
 def _has_lm_head(family: str) -> bool:
     return any(option.name == "head" and "lm" in option.choices for option in CONFIGS[family].options())
 
 
-def _does_not_write(config: Config) -> ConfigError:
-    able = [family for family in FAMILIES if _has_lm_head(family)]
-    pairs = [family for family, kind in FAMILIES.items() if is_encoder_decoder(kind)]
+def _cannot_generate(config: Config) -> ConfigError:
+    with_lm_head = [family for family in FAMILIES if _has_lm_head(family)]
+    encoder_decoders = [family for family, kind in FAMILIES.items() if is_encoder_decoder(kind)]
     if _has_lm_head(config.family):
         remedy = Text("Build it with head='lm', or use an encoder–decoder.")
     else:
         remedy = Text(
             "Models that can: {able}, each with head='lm'; {pairs}.",
-            able=able,
-            pairs=pairs,
+            able=with_lm_head,
+            pairs=encoder_decoders,
         )
     why = Text("this {family} does not predict next tokens.", family=config.family)
-    return ConfigError("head", config.head, why, remedy)
+    return ConfigError("head", getattr(config, "head", None), why, remedy)
 
 
-def check_prefix(model: nn.Module, ids: Tensor, prefix: Tensor | None) -> None:
+def check_prefix(model: nn.Module, config: Config, ids: Tensor, prefix: Tensor | None) -> None:
     if prefix is None:
         return
     if not is_encoder_decoder(model):
         raise InputError(
             "This model goes on from the tokens it is given: they are the prefix.",
         )
-    check_input(prefix, None, model.config.vocab_size, model.config.max_len - 1)
+    check_input(prefix, None, config.vocab_size, config.max_len - 1)
     if len(prefix) != len(ids):
         raise InputError(
             "There must be one prefix per source: {n_tokens}, not {n_prefix}.",
@@ -121,7 +124,7 @@ def check_prefix(model: nn.Module, ids: Tensor, prefix: Tensor | None) -> None:
         )
 
 
-def texts_of(ids: Tensor, lengths: Tensor | None) -> list[list[int]]:
+def unpad(ids: Tensor, lengths: Tensor | None) -> list[list[int]]:
     """The rows without their padding."""
     if lengths is None:
         return ids.tolist()

@@ -1,4 +1,4 @@
-"""How a text is written: every option with its range, default and help."""
+"""The options of decoding, each with its range, default and help."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ NO_REPEAT = integer("no_repeat", 0, 64, Text("No run of so many tokens is writte
 REPETITION_PENALTY = number("repetition_penalty", 0.1, 10.0, Text("Above 1, tokens that were there already become less likely."))
 SEED = integer("seed", 0, 2**31 - 1, Text("Sample: the same seed draws the same text."))
 # fmt: on
-READ_BY = {"sample": ("temperature", "top_k", "top_p"), "beam": ("beams", "n_best", "length_penalty")}
-# A seed may be given to all: where nothing is drawn, every seed gives the same text.
+USED_BY = {  # strategy → the options that only it uses
+    "sample": ("temperature", "top_k", "top_p"),
+    "beam": ("beams", "n_best", "length_penalty"),
+}
+# A seed may be given to every strategy: without sampling, every seed gives the same text.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +54,12 @@ class Decoding(Options):
 
     @classmethod
     def make(cls, /, **values: Any) -> Self:
-        """As any other; but unlike those of the other options, the usual number of beams is no way to have none."""
+        """Checked options. `beams` without a strategy is refused even at its default value: greedy would ignore it.
+
+        For the other options the default means "off", so that `check` accepts it with every strategy.
+        """
         if "beams" in values and "strategy" not in values:
-            raise _unread("beams", values["beams"], "greedy", "beam")
+            raise _unused_option("beams", values["beams"], "greedy", "beam")
         return super().make(**values)
 
     def check(self) -> None:
@@ -64,17 +70,17 @@ class Decoding(Options):
                 Text("there are only {beams} beams.", beams=self.beams),
                 Text("Use at most {beams}, or more beams.", beams=self.beams),
             )
-        usual = {known.name: known.default for known in self.options()}
-        for reader, names in READ_BY.items():
+        defaults = {option.name: option.default for option in self.options()}
+        for strategy, names in USED_BY.items():
             for name in names:
-                if reader != self.strategy and getattr(self, name) != usual[name]:
-                    raise _unread(name, getattr(self, name), self.strategy, reader)
+                if strategy != self.strategy and getattr(self, name) != defaults[name]:
+                    raise _unused_option(name, getattr(self, name), self.strategy, strategy)
 
 
-def _unread(name: str, value: Any, strategy: str, reader: str) -> ConfigError:
+def _unused_option(name: str, value: Any, strategy: str, used_by: str) -> ConfigError:
     return ConfigError(
         name,
         value,
         Text("{strategy} does not read it.", strategy=strategy),
-        Text("Use strategy={reader!r}, or leave it out.", reader=reader),
+        Text("Use strategy={reader!r}, or leave it out.", reader=used_by),
     )

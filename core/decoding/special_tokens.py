@@ -1,4 +1,4 @@
-"""The ids with which a model begins and ends what it writes, and fills up: one that was loaded brings its own."""
+"""Special tokens: the ids that begin and end a generated text, and that pad it."""
 
 from __future__ import annotations
 
@@ -11,48 +11,53 @@ from torch import nn
 from core.errors import ConfigError
 from core.messages import Text
 
-OWN = "own"  # of whatever model it is
-Ends = int | tuple[int, ...] | None  # any of several ends a text; None: nothing does
+OWN = "own"  # as an argument: the model's own token
+EosIds = int | tuple[int, ...] | None  # any of several ends a text; None: it goes on to max_new
 
 
 @dataclass(frozen=True)
 class SpecialTokens:
     bos: int
-    eos: Ends
+    eos: EosIds
     pad: int
 
     @property
-    def ends(self) -> tuple[int, ...]:
+    def eos_ids(self) -> tuple[int, ...]:
         return () if self.eos is None else self.eos if isinstance(self.eos, tuple) else (self.eos,)
 
 
-OURS = SpecialTokens(bos=1, eos=2, pad=0)  # of all tasks here, and of the tokenizers trained here
+DEFAULTS = SpecialTokens(bos=1, eos=2, pad=0)  # of all tasks here, and of the tokenizers trained here
 
 
 def special_tokens_of(model: nn.Module) -> SpecialTokens:
-    return getattr(model, "signs", OURS)
+    """Those a loaded checkpoint came with, else the defaults."""
+    return getattr(model, "special_tokens", DEFAULTS)
 
 
-def resolve_special_tokens(model: nn.Module, **wanted: Any) -> SpecialTokens:
-    """The model's own where nothing else is wanted; all of them must be tokens of the model's."""
-    own, vocab_size = special_tokens_of(model), model.config.vocab_size
-    values = {
-        name: getattr(own, name) if isinstance(value, str) and value == OWN else value
-        for name, value in wanted.items()
-    }
-    return SpecialTokens(**{name: _checked(name, value, vocab_size) for name, value in values.items()})
+def resolve_special_tokens(model: nn.Module, vocab_size: int, *, bos: Any, eos: Any, pad: Any) -> SpecialTokens:
+    """The given ids, checked against the vocabulary; the model's own in place of `OWN`."""
+    own = special_tokens_of(model)
+    return SpecialTokens(
+        bos=_check_token("bos", own.bos if _is_own(bos) else bos, vocab_size),
+        eos=_check_eos(own.eos if _is_own(eos) else eos, vocab_size),
+        pad=_check_token("pad", own.pad if _is_own(pad) else pad, vocab_size),
+    )
 
 
-def _checked(name: str, value: Any, vocab_size: int) -> Ends:
-    if name == "eos" and value is None:
+def _is_own(value: Any) -> bool:
+    return isinstance(value, str) and value == OWN
+
+
+def _check_eos(value: Any, vocab_size: int) -> EosIds:
+    if value is None:
         return None
-    if name == "eos" and isinstance(value, list | tuple):
-        return tuple(_checked_token(name, token, vocab_size) for token in value)
-    return _checked_token(name, value, vocab_size)
+    if isinstance(value, list | tuple):
+        return tuple(_check_token("eos", token, vocab_size) for token in value)
+    return _check_token("eos", value, vocab_size)
 
 
-def _checked_token(name: str, token: Any, vocab_size: int) -> int:
-    if not isinstance(token, Integral) or isinstance(token, bool) or not 0 <= token < vocab_size:
+def _check_token(name: str, token: Any, vocab_size: int) -> int:
+    if not isinstance(token, Integral) or isinstance(token, bool) or not 0 <= int(token) < vocab_size:
         most = vocab_size - 1
         remedy = Text("Use a number from 0 to {most}.", most=most)
         if name == "eos":

@@ -1,4 +1,4 @@
-"""What can happen to a run in the hands of workers, said to whoever asked for it."""
+"""Messages about runs that could not be trained or stored, and about Ray clusters that cannot be used."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ def unreachable(address: str) -> Text:
 
 
 def refused_by_ray(error: Exception) -> Text:
-    """What ray itself says, which is in English."""
+    """With ray's own message, which is in English."""
     reason = " ".join(str(error).split())
     return Text("ray refuses: {reason}", reason=reason)
 
 
-def diverged(end: Diverged) -> Text:
+def divergence(end: Diverged) -> Text:
     return Text("Step {step}: {why}", step=end.step, why=end.why)

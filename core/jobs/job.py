@@ -1,26 +1,29 @@
-"""The caller's end of one run that is trained elsewhere."""
+"""The caller's view of one run that is trained by workers."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.errors import InputError
 from core.jobs.failures import STILL_BUSY
-from core.jobs.outcome import Pace, Seen
+from core.jobs.messages import Update
+from core.jobs.outcome import ProbeResults
 from core.messages import Text
 from core.runs.recipes import Recipe
 from core.training.loop import Step
 
 if TYPE_CHECKING:
     from core.jobs.pool import Jobs
-    from core.jobs.worker_handle import Worker
+    from core.jobs.worker_handle import WorkerHandle
 
 ENDED = ("done", "stopped", "failed")
-STOP_SECONDS = 0.8  # a step that takes longer ends by itself, later: nobody waits for it
+STOP_SECONDS = 0.8  # a step that takes longer ends by itself, later; `stop` does not wait for it
 RELEASE_SECONDS = 10.0  # for a worker to let go of a run that is to be rewound
+RATE_SECONDS = 4.0  # that the speed is measured over
 
 
 class Job:
@@ -33,14 +36,14 @@ class Job:
         self.problem: Text | None = None  # why it failed, or what happened while it recovers
         self.diverged = False  # failed for good: it would fail in the same way again
         self.deaths = 0  # how often a worker died while it trained this run
+        self.rewinds = 0
         self.cpu_seconds = 0.0  # spent on its training since it was started here
+        self.probe_results, self.rate_meter = ProbeResults(), RateMeter()
+        self.schedule = ScheduleState()
         self._jobs = jobs
         self._steps: list[Step] = []
         self._rates: list[float | None] = []  # tokens per second of training, for each step made here
-        self.rewinds = 0
-        self.seen, self.pace = Seen(), Pace()
         self._changed = threading.Condition(jobs.lock)
-        self.place = Place()
 
     @property
     def steps(self) -> list[Step]:
@@ -48,38 +51,38 @@ class Job:
         return self.poll()
 
     def poll(self, since: int = 0) -> list[Step]:
-        """The steps after the first `since`: those that are new to whoever has seen so many."""
+        """The steps after the first `since`."""
         with self._jobs.lock:
             return self._steps[since:]
 
     @property
     def progress(self) -> int:
-        """How many steps it has made."""
+        """The number of steps made."""
         return len(self._steps)
 
     def rates(self, since: int = 0) -> list[float | None]:
-        """Tokens per second in the steps after the first `since`; None where nobody knows."""
+        """Tokens per second in the steps after the first `since`; None: not measured."""
         with self._jobs.lock:
             return self._rates[since:]
 
     @property
     def seconds_left(self) -> float | None:
-        """Until its last step, going on as it went in the last moments."""
+        """Until its last step, at the speed of the last seconds."""
         if self.status != "running":
             return None
         with self._jobs.lock:
-            return self.pace.seconds_for(self.recipe.training.steps - self.progress)
+            return self.rate_meter.seconds_for(self.recipe.training.steps - self.progress)
 
     def __iter__(self) -> Iterator[Step]:
         """Each step as it comes, until the run ends or is stopped."""
-        seen = 0
+        count = 0
         while True:
             with self._jobs.lock:
-                while not (fresh := self._steps[seen:]) and not self.ended:
+                while not (fresh := self._steps[count:]) and not self.ended:
                     self._changed.wait()
             if not fresh:
                 return
-            seen += len(fresh)
+            count += len(fresh)
             yield from fresh
 
     @property
@@ -88,9 +91,9 @@ class Job:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Until it is done, stopped or failed; False if that takes longer than so many seconds."""
-        return self._until(lambda: self.ended, timeout)
+        return self._wait_for(lambda: self.ended, timeout)
 
-    def _until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
+    def _wait_for(self, condition: Callable[[], bool], timeout: float | None) -> bool:
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._jobs.lock:
             while not condition():
@@ -104,68 +107,91 @@ class Job:
         """End it here, stored as it stands; started again, it goes on from there."""
         self._jobs.withdraw(self, "stopped")
         if not self.wait(STOP_SECONDS):
-            self._jobs.give_up(self)
+            self._jobs.abandon(self)
 
     def pause(self) -> None:
-        """Let the others have the workers until `resume`."""
+        """Leave the workers to other runs until `resume`."""
         self._jobs.withdraw(self, "paused")
 
     def resume(self) -> None:
-        self._jobs.readmit(self)
+        self._jobs.resume(self)
 
     def step(self, timeout: float | None = None) -> bool:
         """Exactly one step of a paused run; False if that takes longer than so many seconds."""
-        self._until(lambda: self.place.then is None, timeout)
+        self._wait_for(lambda: self.schedule.next_status is None, timeout)
         self._jobs.advance(self)
-        return self._until(lambda: self.ended or (self.status == "paused" and self.place.until is None), timeout)
+        return self._wait_for(
+            lambda: self.ended or (self.status == "paused" and self.schedule.pause_at is None), timeout
+        )
 
     def rewind(self) -> None:
         """Back to its beginning, paused there: trained again, it makes the very same steps."""
         self._jobs.withdraw(self, "paused")
-        if not self._until(lambda: self.place.worker is None, RELEASE_SECONDS):
+        if not self._wait_for(lambda: self.schedule.worker is None, RELEASE_SECONDS):
             raise InputError(STILL_BUSY)
-        self._jobs.begin_again(self)
+        self._jobs.reset(self)
 
     # For Jobs, which holds the lock
 
-    def take(self, steps: list[Step], seconds: float | None = None) -> None:
-        """New steps, or again those after the last checkpoint: they take the place of the old ones."""
+    def add_steps(self, steps: list[Step], seconds: float | None = None) -> None:
+        """New steps, or again those after the last checkpoint, which replace the old ones."""
         if steps:
             start = steps[0].index - 1
             rate = sum(step.tokens for step in steps) / seconds if seconds else None
             self._steps[start : start + len(steps)] = steps
             self._rates[start : start + len(steps)] = [rate] * len(steps)
-            self.pace.note(self.progress)
+            self.rate_meter.record(self.progress)
             self._changed.notify_all()
 
-    def keep_only(self, steps: int) -> None:
-        """Forget what was made after the last stored state."""
+    def truncate(self, steps: int) -> None:
+        """Forget the steps after the last stored state."""
         del self._steps[steps:], self._rates[steps:]
 
-    def rewound(self, steps: int) -> None:
-        self.keep_only(steps)
-        self.seen, self.pace = Seen(), Pace()
+    def reset(self, steps: int) -> None:
+        self.truncate(steps)
+        self.probe_results, self.rate_meter = ProbeResults(), RateMeter()
         self.deaths, self.diverged = 0, False
         self.rewinds += 1
 
-    def learn(self, news: dict[str, Any]) -> None:
-        self.seen.learn(news)
+    def add_probe_update(self, update: Update) -> None:
+        self.probe_results.apply(update)
         self._changed.notify_all()
 
-    def turn(self, status: str, problem: Text | None = None) -> None:
+    def set_status(self, status: str, problem: Text | None = None) -> None:
         self.status, self.problem = status, problem
         self._changed.notify_all()
 
 
-class Place:
-    """Where a run stands in the queue for the workers."""
+class ScheduleState:
+    """Where a job's run is, and how much processor time it has had; kept by `Jobs` and its scheduler."""
 
-    def __init__(self):
-        self.worker: Worker | None = None  # the one that has it in memory
-        self.bound_for: Worker | None = None  # the one it is moving to
-        self.leaving = False  # its worker was asked to store it and let it go
-        self.then: str | None = None  # the status it gets when it has left: stopped or paused
-        self.until: int | None = None  # the step at which it is paused again
-        self.served = 0.0  # processor seconds it has had, counted from those of the others when it joined
-        self.turn = 0  # when it last had a worker
-        self.moving_seconds = 0.0  # what it last cost to store it
+    def __init__(self) -> None:
+        self.worker: WorkerHandle | None = None  # the one that has it in memory
+        self.moving_to: WorkerHandle | None = None
+        self.releasing = False  # its worker has the order to store it and let it go
+        self.next_status: str | None = None  # stopped or paused, as soon as it is released
+        self.pause_at: int | None = None  # the step at which it is paused again
+        self.served_seconds = 0.0  # of processor time, counted from those of the others when it joined
+        self.last_turn = 0  # number of its last slice among those of all jobs
+        self.storing_seconds = 0.0  # that its last checkpoint took
+
+
+class RateMeter:
+    """Steps per second of wall time over the last `RATE_SECONDS`, with all that shares the workers."""
+
+    def __init__(self) -> None:
+        self.marks: deque[tuple[float, int]] = deque()  # (time, steps made)
+
+    def record(self, progress: int) -> None:
+        now = time.monotonic()
+        if self.marks and (progress < self.marks[-1][1] or now - self.marks[-1][0] > RATE_SECONDS):
+            self.marks.clear()  # it was rewound or paused
+        self.marks.append((now, progress))
+        while now - self.marks[0][0] > RATE_SECONDS:
+            self.marks.popleft()
+
+    def seconds_for(self, steps: int) -> float | None:
+        if len(self.marks) < 2:
+            return None
+        (began, first), (now, last) = self.marks[0], self.marks[-1]
+        return steps * (now - began) / (last - first) if last > first and now > began else None

@@ -1,6 +1,6 @@
 """Many runs as one table: every recipe with every combination of options and every seed.
 
-What came of a run is kept beside it in the store, so that a table asked for again is not trained again.
+The result of a run is stored beside it as `<key>.json`, so that the same table is not trained again.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import difflib
 import json
 import math
-import os
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,13 +21,14 @@ import pandas as pd
 
 from core.config.options import plain
 from core.errors import ConfigError
-from core.jobs.failures import HAS_WORKERS, STOPPED, diverged
+from core.jobs.failures import HAS_WORKERS, STOPPED, divergence
 from core.jobs.job import Job
 from core.jobs.pool import Jobs
 from core.messages import Text
 from core.models import configure
+from core.runs.atomic_files import write_atomically
 from core.runs.fork import Forked
-from core.runs.recipes import RECIPES, Recipe, recipe
+from core.runs.recipes import Recipe, as_recipe
 from core.runs.run import Run, key_of
 from core.runs.store import Store, StoreError
 from core.seeding import whole_seed
@@ -35,14 +36,12 @@ from core.tasks import TASKS
 from core.training.loop import Diverged, one_thread
 from core.training.options import Training
 
-RESULTS = ("steps", "loss", "accuracy", "parameters", "cpu_seconds", "problem")
-HOW_NAMED = Text("A recipe is named family/task or family/task/variant.")
+RESULTS = ("steps", "loss", "accuracy", "parameters", "cpu_seconds", "problem")  # columns
 AHEAD = 4  # runs per worker that are under way at a time
-Wanted = Recipe | str
 
 
 def sweep(
-    recipes: Wanted | Iterable[Wanted] | Mapping[str, Recipe],
+    recipes: Recipe | str | Iterable[Recipe | str] | Mapping[str, Recipe | str],
     options: Mapping[str, Any] | None = None,
     seeds: int | Iterable[int] = 1,
     *,
@@ -62,30 +61,31 @@ def sweep(
 
     Every combination is checked before the first is trained. `loss` is the last step's, `accuracy` is on held-out
     problems; `problem` says why a run has fewer steps than it should; `cpu_seconds` is unknown for a run that was
-    trained before, but not by a sweep. It is also the only column that depends on who trained the runs: all others
-    are the same to the last digit, here, by workers or on Ray (on processors of one kind), also if some of these die.
+    trained before, but not by a sweep. It is also the only column that depends on where the runs were trained: all
+    others are the same to the last digit, here, by workers or on Ray (on processors of one kind), also if some die.
     """
     if jobs and ray is not None:
         raise ConfigError("ray", ray, *HAS_WORKERS)
     store = jobs.store if jobs else store
-    grid = _grid({} if options is None else options)
+    grid = _option_values({} if options is None else options)
     rows, runs = [], []
-    for (title, base), values, seed in product(_named(recipes), product(*grid.values()), _seeds(seeds)):
+    for (title, base), values, seed in product(_titled(recipes), product(*grid.values()), _seeds(seeds)):
         changes = dict(zip(grid, values, strict=True))
-        shown = {f"option {name}" if name in RESULTS else name: value for name, value in changes.items()}
-        rows.append({"recipe": title, **shown, "seed": seed})
+        columns = {f"option {name}" if name in RESULTS else name: value for name, value in changes.items()}
+        rows.append({"recipe": title, **columns, "seed": seed})
         runs.append((vary(base, changes), seed))
-    with ExitStack() as until_done:
+    with ExitStack() as resources:
         if ray is not None:
-            store = store or Store(until_done.enter_context(TemporaryDirectory(prefix="innerview-")))
-            jobs = until_done.enter_context(Jobs(store, ray=ray))
-        results = _by_workers(runs, jobs) if jobs else (_here(*run, store) for run in runs)
+            store = store or Store(resources.enter_context(TemporaryDirectory(prefix="innerview-")))
+            jobs = resources.enter_context(Jobs(store, ray=ray))
+        results = _train_in_workers(runs, jobs) if jobs else (_train_here(*run, store=store) for run in runs)
         return pd.DataFrame([{**row, **result} for row, result in zip(rows, results, strict=True)])
 
 
 def vary(base: Recipe, changes: Mapping[str, Any]) -> Recipe:
-    """The recipe with some options changed; what a changed task needs of the model follows."""
+    """The recipe with some options changed; model options that a changed task decides follow."""
     if isinstance(base, Forked):
+        assert base.origin is not None
         raise ConfigError(
             "recipe",
             f"fork of {base.origin.parent}",
@@ -94,66 +94,50 @@ def vary(base: Recipe, changes: Mapping[str, Any]) -> Recipe:
             ),
             Text("Sweep over the recipe it was forked from."),
         )
-    wanted: dict[str, dict[str, Any]] = {"model": {}, "task": {}, "training": {}}
+    changed: dict[str, dict[str, Any]] = {"model": {}, "task": {}, "training": {}}
     for name, value in changes.items():
         part, option = _locate(base, name, value)
-        wanted[part][option] = value
-    model, problem = base.model.to_dict(), base.task
-    if wanted["task"]:
-        problem = TASKS[problem.name].make(**{**problem.to_dict(), **wanted["task"]})
-        model |= problem.model_options(base.family, model.get("head"))
+        changed[part][option] = value
+    model, task = base.model.to_dict(), base.task
+    if changed["task"]:
+        task = TASKS[task.name].make(**{**task.to_dict(), **changed["task"]})
+        model |= task.model_options(base.family, model.get("head"))
     return Recipe(
-        configure(base.family, **{**model, **wanted["model"]}),
-        problem,
-        Training.make(**{**base.training.to_dict(), **wanted["training"]}),
+        configure(base.family, **{**model, **changed["model"]}),
+        task,
+        Training.make(**{**base.training.to_dict(), **changed["training"]}),
     )
 
 
 def _locate(base: Recipe, name: str, value: Any) -> tuple[str, str]:
-    """Which part of a recipe has this option."""
-    task_options = base.task.options() if base.task.name in TASKS else []  # those of own data say how it was read
-    known = {"model": base.model.options(), "task": task_options, "training": base.training.options()}
-    full = [f"{part}.{option.name}" for part, listed in known.items() for option in listed]
-    found = [each for each in full if name in (each, each.partition(".")[2])]
-    if len(found) == 1:
-        return tuple(found[0].split("."))
-    if found:
+    """The part of a recipe (model, task, training) that has this option, and the option's own name."""
+    task_options = base.task.options() if base.task.name in TASKS else []  # those of custom data say how it was read
+    by_part = {"model": base.model.options(), "task": task_options, "training": base.training.options()}
+    known = [(part, option.name) for part, options in by_part.items() for option in options]
+    matches = [(part, option) for part, option in known if name in (f"{part}.{option}", option)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
         why = Text("more than one part of the recipe has this option.")
-        remedy = Text("Choose one of: {found}.", found=found)
+        remedy = Text("Choose one of: {found}.", found=[".".join(match) for match in matches])
     else:
-        close = difflib.get_close_matches(name, [each.partition(".")[2] for each in full], n=1)
+        close = difflib.get_close_matches(name, [option for _, option in known], n=1)
         why = Text("no part of the recipe has this option.")
-        listed = close or full
-        remedy = Text("Did you mean {listed}?", listed=listed)
+        remedy = Text("Did you mean {listed}?", listed=close or [".".join(pair) for pair in known])
     raise ConfigError(name, value, why, remedy)
 
 
-def _named(recipes: Any) -> list[tuple[str, Recipe]]:
+def _titled(recipes: Any) -> list[tuple[str, Recipe]]:
+    """Recipes with the titles they have in the table."""
     if isinstance(recipes, Mapping):
-        return [(str(title), found) for title, each in recipes.items() for _, found in _named([each])]
-    if isinstance(recipes, str):
-        return [(recipes, _by_name(recipes))]
-    if isinstance(recipes, Recipe):
-        return [(f"{recipes.family}/{recipes.task.name}", recipes)]
-    if not isinstance(recipes, Iterable):
-        raise ConfigError("recipes", recipes, Text("that is not a recipe."), HOW_NAMED)
-    return [named for each in recipes for named in _named(each)]
+        return [(str(title), recipe) for title, named in recipes.items() for _, recipe in _titled([named])]
+    if isinstance(recipes, Iterable) and not isinstance(recipes, str):
+        return [pair for entry in recipes for pair in _titled(entry)]
+    recipe = as_recipe(recipes)
+    return [(recipes if isinstance(recipes, str) else f"{recipe.family}/{recipe.task.name}", recipe)]
 
 
-def _by_name(name: str) -> Recipe:
-    parts = name.split("/")
-    if len(parts) in (2, 3):
-        return recipe(*parts)
-    close = difflib.get_close_matches(name, ["/".join(pair) for pair in RECIPES], n=1)
-    raise ConfigError(
-        "recipes",
-        name,
-        Text("that is not the name of a recipe."),
-        Text("{how} Did you mean {nearest}?", how=HOW_NAMED, nearest=close[0]) if close else HOW_NAMED,
-    )
-
-
-def _grid(options: Any) -> dict[str, list[Any]]:
+def _option_values(options: Any) -> dict[str, list[Any]]:
     """Each option's values; a text, a number or a mapping is one value."""
     if not isinstance(options, Mapping):
         raise ConfigError(
@@ -163,9 +147,9 @@ def _grid(options: Any) -> dict[str, list[Any]]:
             Text('Use for example {"lr": [1e-2, 1e-3]}.'),
         )
     several = {
-        name: isinstance(given, Iterable) and not isinstance(given, str | Mapping) for name, given in options.items()
+        name: isinstance(value, Iterable) and not isinstance(value, str | Mapping) for name, value in options.items()
     }
-    return {name: list(map(plain, given)) if several[name] else [plain(given)] for name, given in options.items()}
+    return {name: list(map(plain, value)) if several[name] else [plain(value)] for name, value in options.items()}
 
 
 def _seeds(seeds: Any) -> list[int]:
@@ -183,73 +167,68 @@ def _seeds(seeds: Any) -> list[int]:
     return list(range(count))
 
 
-# Two ways to the same results
+# Two ways of training, with the same results
 
 
-def _by_workers(runs: list[tuple[Recipe, int]], jobs: Jobs) -> Iterator[dict[str, Any]]:
-    """In order; a few runs are always under way, so that a large table does not fill the memory."""
+def _train_in_workers(runs: list[tuple[Recipe, int]], jobs: Jobs) -> Iterator[dict[str, Any]]:
+    """Results in the order of the runs; only a few are under way, so that a large table does not fill the memory."""
+
+    def start(recipe: Recipe, seed: int) -> Job | dict[str, Any]:
+        return _load_result(jobs.store, key_of(recipe, seed)) or jobs.start(recipe, seed)
+
     waiting = iter(runs)
-    started: list[Job | dict[str, Any]] = []
-
-    def start_next() -> None:
-        for which, seed in waiting:
-            started.append(_kept(jobs.store, key_of(which, seed)) or jobs.start(which, seed))
-            return
-
-    for _ in range(AHEAD * jobs.size):
-        start_next()
-    for position in range(len(runs)):
-        job = started[position]
+    under_way = deque(start(*run) for run in islice(waiting, AHEAD * jobs.size))
+    while under_way:
+        job = under_way.popleft()
         if isinstance(job, Job):
             job.wait()
-        started[position] = None  # what is not needed any more need not be held
-        start_next()
-        yield job if isinstance(job, dict) else _outcome(job, jobs.store)
+        under_way.extend(start(*run) for run in islice(waiting, 1))
+        yield _job_result(job, jobs.store) if isinstance(job, Job) else job
 
 
-def _outcome(job: Job, store: Store) -> dict[str, Any]:
+def _job_result(job: Job, store: Store) -> dict[str, Any]:
     problem = STOPPED if job.status == "stopped" else job.problem
     try:
         run = store.load(job.key)
-    except StoreError:  # it never came so far
+    except StoreError:  # it ended before its first checkpoint
         run = Run(job.recipe, job.seed)
     with one_thread():
-        result = _result(run, problem, job.cpu_seconds or math.nan)
+        result = _measure(run, problem, job.cpu_seconds or math.nan)
     if job.status == "done" or job.diverged:
-        _keep(store, job.key, result)
+        _save_result(store, job.key, result)
     return result
 
 
-def _here(which: Recipe, seed: int, store: Store | None) -> dict[str, Any]:
-    key = key_of(which, seed)
-    kept = _kept(store, key) if store else None
-    if kept:
-        return kept
+def _train_here(recipe: Recipe, seed: int, store: Store | None) -> dict[str, Any]:
+    key = key_of(recipe, seed)
+    stored = _load_result(store, key) if store else None
+    if stored:
+        return stored
     with one_thread():
-        run, problem, began = _stored(which, seed, store), None, time.process_time()
-        done_before = run.trainer.index
+        run, problem, began = _load_or_begin(recipe, seed, store), None, time.process_time()
+        steps_before = run.trainer.index
         try:
             for _ in run.train():
                 pass
         except Diverged as end:
-            problem = diverged(end)
-        spent = time.process_time() - began if run.trainer.index > done_before or problem else math.nan
-        result = _result(run, problem, spent)
+            problem = divergence(end)
+        trained = run.trainer.index > steps_before or problem is not None
+        result = _measure(run, problem, time.process_time() - began if trained else math.nan)
     if store:
         if problem is None:
             store.save(run)
-        _keep(store, key, result)
+        _save_result(store, key, result)
     return result
 
 
-def _stored(which: Recipe, seed: int, store: Store | None) -> Run:
+def _load_or_begin(recipe: Recipe, seed: int, store: Store | None) -> Run:
     try:
-        return store.get(which, seed) if store else Run(which, seed)
+        return store.get(recipe, seed) if store else Run(recipe, seed)
     except StoreError:
-        return Run(which, seed)
+        return Run(recipe, seed)
 
 
-def _result(run: Run, problem: Text | None, cpu_seconds: float) -> dict[str, Any]:
+def _measure(run: Run, problem: Text | None, cpu_seconds: float) -> dict[str, Any]:
     values = (
         run.trainer.index,
         run.steps[-1].loss if run.steps else math.nan,
@@ -261,25 +240,23 @@ def _result(run: Run, problem: Text | None, cpu_seconds: float) -> dict[str, Any
     return dict(zip(RESULTS, values, strict=True))
 
 
-# What is kept
+# Stored results
 
 
-def _path(store: Store, key: str) -> Path:
+def _result_path(store: Store, key: str) -> Path:
     return store.folder / f"{key}.json"
 
 
-def _kept(store: Store, key: str) -> dict[str, Any] | None:
+def _load_result(store: Store, key: str) -> dict[str, Any] | None:
     try:
-        values = json.loads(_path(store, key).read_text())
+        values = json.loads(_result_path(store, key).read_text())
         problem = values.pop("problem")
         return {**{name: values[name] for name in RESULTS[:-1]}, "problem": problem and Text.from_dict(problem)}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # not there, or damaged: found out anew
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # not there, or damaged: it is measured anew
         return None
 
 
-def _keep(store: Store, key: str, result: dict[str, Any]) -> None:
+def _save_result(store: Store, key: str, result: dict[str, Any]) -> None:
     problem = result["problem"]
     facts = {**result, "problem": problem and problem.to_dict()}
-    part = store.folder / f"{key}.result.{os.getpid()}.part"  # a name that the store removes if this process dies
-    part.write_text(json.dumps(facts))
-    part.replace(_path(store, key))
+    write_atomically(_result_path(store, key), json.dumps(facts), sync=False)

@@ -1,4 +1,4 @@
-"""What can go wrong with a checkpoint, in plain words."""
+"""The error for every problem with a checkpoint."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from core.errors import InputError
 
 
 class PretrainedError(InputError):
-    """A checkpoint that cannot be read or written: names the file, the key or the option, and the way out if there is one."""
+    """A checkpoint cannot be read or written; names the file, the key or the option, and the remedy if there is one."""

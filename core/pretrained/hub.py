@@ -1,6 +1,6 @@
-"""Checkpoints from the Hugging Face hub, kept in its cache: fetched once, then used without a network.
+"""Checkpoints from the Hugging Face hub, kept in its cache: downloaded once, then used without a network.
 
-Only public ones, and only the files that are needed: no token is sent, nothing pickled is fetched.
+Only public ones, and only the files that are needed: no token is sent, nothing pickled is downloaded.
 """
 
 from __future__ import annotations
@@ -13,24 +13,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.pretrained.errors import PretrainedError
-from core.pretrained.folder import CONFIG, GENERATION, INDEX, PICKLED, WEIGHTS, Folder, no_safetensors
-from core.pretrained.headers import Stored, stored
-
-HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
-SMALL_FILES = (
+from core.pretrained.checkpoint_folder import (
     CONFIG,
     GENERATION,
     INDEX,
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "spiece.model",
+    PICKLE_SUFFIXES,
+    TOKENIZER_FILES,
+    WEIGHTS,
+    CheckpointFolder,
+    missing_weights,
 )
-MOST_SMALL = 64 * 1024**2  # bytes of one of them
-Progress = Callable[[int, int], None]  # bytes fetched so far, bytes in all; what it raises stops the fetching
+from core.pretrained.errors import PretrainedError
+from core.pretrained.safetensors_header import TensorHeader, parse_header
+
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
+SMALL_FILES = (CONFIG, GENERATION, INDEX, *TOKENIZER_FILES)
+MAX_SMALL_FILE_BYTES = 64 * 1024**2
+Progress = Callable[[int, int], None]  # (bytes so far, bytes in all); an exception it raises stops the download
 
 
 def is_hub_id(text: str) -> bool:
@@ -38,8 +37,8 @@ def is_hub_id(text: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Where:
-    """Where a hub id is looked for. `cache` is the hub's own folder unless given; `offline` looks nowhere else."""
+class HubOptions:
+    """How a hub id is resolved. `cache` is the hub's own folder unless given; `offline` uses nothing but the cache."""
 
     cache: str | Path | None = None
     revision: str | None = None
@@ -53,19 +52,18 @@ class Where:
         return Path(self.cache or HF_HUB_CACHE)
 
 
-def snapshot(repo: str, where: Where) -> Folder:
-    """The folder of a checkpoint in the cache; fetched from the hub first, unless it is there or `offline` is asked for."""
-    if where.offline or _offline_by_environment():
-        return _cached(repo, where)
+def fetch_checkpoint(repo: str, options: HubOptions) -> CheckpointFolder:
+    """The folder of a checkpoint in the cache; downloaded first unless it is there, or `offline`."""
+    if options.offline or _offline_by_environment():
+        return _cached_folder(repo, options)
     try:
-        with _plain_words(repo):
-            names, commit = _needed(repo, where)
-            sizes = {name: size for name, size in names.items() if not _is_cached(repo, name, commit, where)}
-            _fetch(repo, sizes, commit, where)
+        with _translate_hub_errors(repo):
+            sizes, commit = _list_files(repo, options)
+            _download(repo, _not_cached(repo, sizes, commit, options), commit, options)
     except HubUnreachable:
-        if _find_cached(repo, where) is None:
+        if _find_cached(repo, options) is None:
             raise
-    return _cached(repo, where)
+    return _cached_folder(repo, options)
 
 
 class HubUnreachable(PretrainedError):
@@ -73,101 +71,110 @@ class HubUnreachable(PretrainedError):
 
 
 @dataclass(frozen=True)
-class Ahead:
-    """What can be known of a checkpoint before its weights are fetched."""
+class RemoteCheckpoint:
+    """A checkpoint whose weights are not downloaded yet, only their headers."""
 
-    folder: Folder  # with all but the weights
-    stored: dict[str, Stored]
-    bytes: int  # still to be fetched
+    folder: CheckpointFolder  # with all files but the weights
+    tensors: dict[str, TensorHeader]
+    download_bytes: int
 
 
-def look_ahead(repo: str, where: Where) -> Ahead | None:
-    """Fetch the small files and, of the weights, only what their headers say; None if there is nothing to fetch."""
+def inspect_remote(repo: str, options: HubOptions) -> RemoteCheckpoint | None:
+    """Download the small files and the headers of the weights; None if there is nothing left to download."""
     from huggingface_hub import HfApi
 
-    if where.offline or _offline_by_environment():
+    if options.offline or _offline_by_environment():
         return None
     try:
-        with _plain_words(repo):
-            names, commit = _needed(repo, where)
-            left = {name: size for name, size in names.items() if not _is_cached(repo, name, commit, where)}
-            weights = [name for name in names if name.endswith(".safetensors")]
-            if not set(weights) & set(left):
+        with _translate_hub_errors(repo):
+            sizes, commit = _list_files(repo, options)
+            missing = _not_cached(repo, sizes, commit, options)
+            weights = [name for name in sizes if name.endswith(".safetensors")]
+            if not set(weights) & set(missing):
                 return None
-            _fetch(repo, {name: size for name, size in left.items() if name not in weights}, commit, where)
-            found: dict[str, Stored] = {}
+            _download(repo, {name: size for name, size in missing.items() if name not in weights}, commit, options)
+            tensors: dict[str, TensorHeader] = {}
             for name in weights:
-                told = HfApi(token=False).parse_safetensors_file_metadata(repo, name, revision=commit).tensors
-                header = {key: {**vars(one), "data_offsets": list(one.data_offsets)} for key, one in told.items()}
-                found |= stored(header, name, max((one.data_offsets[1] for one in told.values()), default=0))
+                metadata = HfApi(token=False).parse_safetensors_file_metadata(repo, name, revision=commit).tensors
+                header = {key: {**vars(t), "data_offsets": list(t.data_offsets)} for key, t in metadata.items()}
+                size = max((tensor.data_offsets[1] for tensor in metadata.values()), default=0)
+                tensors |= parse_header(header, name, size)
     except HubUnreachable:
-        if _find_cached(repo, where) is None:
+        if _find_cached(repo, options) is None:
             raise
         return None
-    return Ahead(_cached(repo, where, commit), found, sum(left.values()))
+    return RemoteCheckpoint(_cached_folder(repo, options, commit), tensors, sum(missing.values()))
 
 
-def too_large(name: str) -> PretrainedError:
-    return PretrainedError("{name} has more than {most_small:,} bytes.", name=name, most_small=MOST_SMALL)
+def file_too_large(name: str) -> PretrainedError:
+    return PretrainedError("{name} has more than {most_small:,} bytes.", name=name, most_small=MAX_SMALL_FILE_BYTES)
 
 
-def _needed(repo: str, where: Where) -> tuple[dict[str, int], str]:
-    """The names of the files to fetch with their sizes, and the commit they are of."""
+def _list_files(repo: str, options: HubOptions) -> tuple[dict[str, int], str]:
+    """The files that are needed, name → size, and the commit they are of."""
     from huggingface_hub import HfApi
 
-    info = HfApi(token=False).model_info(repo, revision=where.revision, files_metadata=True)
+    info = HfApi(token=False).model_info(repo, revision=options.revision, files_metadata=True)
+    assert info.sha is not None  # the hub always names the commit
     sizes = {file.rfilename: file.size or 0 for file in info.siblings or []}
-    large = next((name for name in SMALL_FILES if sizes.get(name, 0) > MOST_SMALL), None)
+    large = next((name for name in SMALL_FILES if sizes.get(name, 0) > MAX_SMALL_FILE_BYTES), None)
     if large is not None:
-        raise too_large(large)
+        raise file_too_large(large)
     if WEIGHTS in sizes:
         weights = [WEIGHTS]
     elif INDEX in sizes:
-        _fetch(repo, {CONFIG: sizes.get(CONFIG, 0), INDEX: sizes[INDEX]}, info.sha, where)
-        weights = list(_cached(repo, where, info.sha).weight_files())
+        _download(repo, {CONFIG: sizes.get(CONFIG, 0), INDEX: sizes[INDEX]}, info.sha, options)
+        weights = list(_cached_folder(repo, options, info.sha).weight_files())
     else:
-        raise no_safetensors(next((name for name in sizes if name.endswith(PICKLED)), None), repo)
-    wanted = [name for name in SMALL_FILES if name in sizes] + weights
+        raise missing_weights(next((name for name in sizes if name.endswith(PICKLE_SUFFIXES)), None), repo)
+    needed = [name for name in SMALL_FILES if name in sizes] + weights
     missing = next((name for name in (CONFIG, *weights) if name not in sizes), None)
     if missing is not None:
         raise PretrainedError("There is no file {missing} in {repo}.", missing=missing, repo=repo)
-    return {name: sizes[name] for name in wanted}, info.sha
+    return {name: sizes[name] for name in needed}, info.sha
 
 
-def _fetch(repo: str, sizes: dict[str, int], commit: str, where: Where) -> None:
+def _not_cached(repo: str, sizes: dict[str, int], commit: str, options: HubOptions) -> dict[str, int]:
+    folder = _repo_folder(repo, options) / "snapshots" / commit
+    return {name: size for name, size in sizes.items() if not (folder / name).is_file()}
+
+
+def _download(repo: str, sizes: dict[str, int], commit: str, options: HubOptions) -> None:
     from huggingface_hub import hf_hub_download
 
-    count = _counter(where.progress, sum(sizes.values()))
+    progress_bar = _progress_bar_class(options.progress, sum(sizes.values()))
     for name in sizes:
         hf_hub_download(
             repo,
             name,
             revision=commit,
-            cache_dir=where.folder,
+            cache_dir=options.folder,
             token=False,
-            tqdm_class=count,
+            tqdm_class=progress_bar,
             library_name="innerview",
         )
-    _remember(repo, commit, where)
+    _write_ref(repo, commit, options)
 
 
-def _remember(repo: str, commit: str, where: Where) -> None:
-    """Which commit a branch stands at, so that it is found again without a network."""
-    ref = _repo_folder(repo, where) / "refs" / (where.revision or "main")
-    if (where.revision or "") != commit and ref.resolve().is_relative_to(_repo_folder(repo, where).resolve()):
+def _write_ref(repo: str, commit: str, options: HubOptions) -> None:
+    """Record the commit of the branch in the cache, so that it is found again without a network."""
+    folder = _repo_folder(repo, options)
+    ref = folder / "refs" / (options.revision or "main")
+    if (options.revision or "") != commit and ref.resolve().is_relative_to(folder.resolve()):
         ref.parent.mkdir(parents=True, exist_ok=True)
         ref.write_text(commit)
 
 
-def _counter(progress: Progress | None, total: int) -> type:
-    """A tqdm that draws nothing and tells how far all files together are."""
+def _progress_bar_class(progress: Progress | None, total: int) -> type:
+    """A tqdm class that draws nothing and reports the bytes of all files together to `progress`."""
     from tqdm.std import tqdm
 
     done = 0
 
-    class Counter(tqdm):
+    class ProgressReporter(tqdm):
         def __init__(self, *arguments: Any, **options: Any):
-            super().__init__(*arguments, **{**options, "disable": True})
+            options["disable"] = True
+            super().__init__(*arguments, **options)
 
         def update(self, n: float | None = 1) -> None:
             nonlocal done
@@ -175,34 +182,30 @@ def _counter(progress: Progress | None, total: int) -> type:
             if progress is not None:
                 progress(min(done, total), total)
 
-    return Counter
+    return ProgressReporter
 
 
-def _repo_folder(repo: str, where: Where) -> Path:
-    return where.folder / f"models--{repo.replace('/', '--')}"
+def _repo_folder(repo: str, options: HubOptions) -> Path:
+    return options.folder / f"models--{repo.replace('/', '--')}"
 
 
-def _is_cached(repo: str, name: str, commit: str, where: Where) -> bool:
-    return (_repo_folder(repo, where) / "snapshots" / commit / name).is_file()
-
-
-def _find_cached(repo: str, where: Where, commit: str | None = None) -> Path | None:
+def _find_cached(repo: str, options: HubOptions, commit: str | None = None) -> Path | None:
     from huggingface_hub import try_to_load_from_cache
 
-    found = try_to_load_from_cache(repo, CONFIG, cache_dir=where.folder, revision=commit or where.revision)
-    return Path(found).parent if isinstance(found, str) else None
+    path = try_to_load_from_cache(repo, CONFIG, cache_dir=options.folder, revision=commit or options.revision)
+    return Path(path).parent if isinstance(path, str) else None
 
 
-def _cached(repo: str, where: Where, commit: str | None = None) -> Folder:
-    found = _find_cached(repo, where, commit)
-    if found is None:
+def _cached_folder(repo: str, options: HubOptions, commit: str | None = None) -> CheckpointFolder:
+    path = _find_cached(repo, options, commit)
+    if path is None:
         raise PretrainedError(
             "There is no folder {repo}, and no copy of it in the hub's cache ({folder}), which is "
             "all that is looked at while offline.",
             repo=repo,
-            folder=where.folder,
+            folder=options.folder,
         )
-    return Folder(found, _repo_folder(repo, where))
+    return CheckpointFolder(path, _repo_folder(repo, options))
 
 
 def _offline_by_environment() -> bool:
@@ -210,7 +213,8 @@ def _offline_by_environment() -> bool:
 
 
 @contextmanager
-def _plain_words(repo: str) -> Iterator[None]:
+def _translate_hub_errors(repo: str) -> Iterator[None]:
+    """The hub library's errors as `PretrainedError`; as `HubUnreachable` where the cache may still help."""
     from huggingface_hub import errors
 
     try:

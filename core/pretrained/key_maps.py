@@ -1,7 +1,7 @@
-"""Where the weights of other people's models belong in ours, and back, declared one line per kind of weight.
+"""Maps between the state dict keys of other implementations and ours, in both directions, one rule per kind of weight.
 
-A name may hold `{i}` (a layer's number), `*` (weight or bias) and `{path}` (anything); each stands for the same text
-on both sides. A line with several names of ours is a fused weight: theirs is ours stacked on top of each other.
+A key may hold `{i}` (a layer's number), `*` (weight or bias) and `{path}` (anything); each stands for the same text
+on both sides. A rule with several keys of ours is a fused weight: theirs is ours concatenated along the first axis.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class KeyMapError(InputError):
 
 
 @dataclass(frozen=True)
-class Line:
+class KeyRule:
     theirs: str
     ours: tuple[str, ...]
     transposed: bool = False  # they keep matrices as (in, out), we as (out, in)
@@ -35,9 +35,10 @@ class Line:
             raise KeyMapError(
                 "{name} {shape} cannot be split into {count} equal parts.", name=name, shape=shape, count=count
             )
-        found = _match(self.theirs, name)
+        groups = _match(self.theirs, name)
+        assert groups is not None, f"{name} does not match {self.theirs}"
         parts = value.chunk(len(self.ours))
-        return {_fill(our, found): part for our, part in zip(self.ours, parts, strict=True)}
+        return {_fill(our, groups): part for our, part in zip(self.ours, parts, strict=True)}
 
     def to_theirs(self, parts: list[Tensor]) -> Tensor:
         value = torch.cat([part.detach() for part in parts])
@@ -46,21 +47,21 @@ class Line:
 
 @dataclass(frozen=True)
 class KeyMap:
-    lines: tuple[Line, ...]
-    aliases: tuple[tuple[str, str], ...] = ()  # theirs, other spelling → the one in `lines`: the same tensor again
+    rules: tuple[KeyRule, ...]
+    aliases: tuple[tuple[str, str], ...] = ()  # theirs: another spelling → the one in `rules`
     ignored: tuple[str, ...] = ()  # theirs, but no weights: tables that can be computed
-    ours_only: tuple[str, ...] = ()  # theirs has no such part; it stays as it is
+    ours_only: tuple[str, ...] = ()  # theirs has no such part; it keeps its value
 
 
 def to_ours(theirs: Mapping[str, Tensor], key_map: KeyMap, model: nn.Module) -> dict[str, Tensor]:
-    """Their state dict as one that `model.load_state_dict` takes. Whatever is left over or missing is an error.
+    """Their state dict as one that `model.load_state_dict` takes. A weight left over or missing is an error.
 
     A weight that our model uses twice needs to be there only once; if it is there twice, both must be equal.
     """
     own = model.state_dict(keep_vars=True)
-    filled: dict[int, tuple[str, Tensor]] = {}  # by the identity of our weight: their name, the value
-    for name, value in _spelled_alike(theirs, key_map).items():
-        for our, part in _line_for(name, key_map).to_ours(name, value).items():
+    filled: dict[int, tuple[str, Tensor]] = {}  # id of our weight → their name, the value
+    for name, value in _canonicalise(theirs, key_map).items():
+        for our, part in _rule_for(name, key_map).to_ours(name, value).items():
             if our not in own:
                 raise KeyMapError(
                     "{name} belongs to {our}, which this model does not have.",
@@ -68,13 +69,12 @@ def to_ours(theirs: Mapping[str, Tensor], key_map: KeyMap, model: nn.Module) -> 
                     our=our,
                 )
             if part.shape != own[our].shape:
-                given, has = tuple(part.shape), tuple(own[our].shape)
                 raise KeyMapError(
                     "{name} gives {our} the shape {given}; it has {has}.",
                     name=name,
                     our=our,
-                    given=given,
-                    has=has,
+                    given=tuple(part.shape),
+                    has=tuple(own[our].shape),
                 )
             if id(own[our]) in filled:
                 _check_equal(name, part, *filled[id(own[our])])
@@ -83,10 +83,10 @@ def to_ours(theirs: Mapping[str, Tensor], key_map: KeyMap, model: nn.Module) -> 
     for our, weight in own.items():
         if id(weight) in filled:
             result[our] = filled[id(weight)][1]
-        elif _any(key_map.ours_only, our):
+        elif _matches_any(key_map.ours_only, our):
             result[our] = weight.detach()
         else:
-            names = [_fill(line.theirs, found) for line, found in _lines_to(our, key_map)]
+            names = [_fill(rule.theirs, groups) for rule, groups in _rules_to(our, key_map)]
             shape = tuple(weight.shape)
             if names:
                 missing = reduce(lambda one, other: Text("{one} or {other}", one=one, other=other), names)
@@ -98,41 +98,41 @@ def to_ours(theirs: Mapping[str, Tensor], key_map: KeyMap, model: nn.Module) -> 
 
 
 def to_theirs(model: nn.Module, key_map: KeyMap) -> dict[str, Tensor]:
-    """Our weights under their names, each weight once; what they compute themselves is left out."""
+    """Our weights under their names, each weight once; tables that they compute are left out."""
     own = model.state_dict(keep_vars=True)
     result: dict[str, Tensor] = {}
-    placed: dict[int, str] = {}  # by identity: a second name of ours for the same weight is not written again
-    for line in key_map.lines:
+    placed: dict[int, str] = {}  # id of a weight → its name: a shared weight is written once
+    for rule in key_map.rules:
         for name, weight in own.items():
-            if (found := _match(line.ours[0], name)) is not None and placed.get(id(weight), name) == name:
-                parts = {our: own[our] for our in (_fill(our, found) for our in line.ours)}
-                result[_fill(line.theirs, found)] = line.to_theirs(list(parts.values()))
+            if (groups := _match(rule.ours[0], name)) is not None and placed.get(id(weight), name) == name:
+                parts = {our: own[our] for our in (_fill(our, groups) for our in rule.ours)}
+                result[_fill(rule.theirs, groups)] = rule.to_theirs(list(parts.values()))
                 placed |= {id(part): our for our, part in parts.items()}
     for name, weight in own.items():
-        if id(weight) not in placed and not _any(key_map.ours_only, name):
+        if id(weight) not in placed and not _matches_any(key_map.ours_only, name):
             raise KeyMapError("{name} has no place in theirs.", name=name)
     return result
 
 
 def is_ignored(name: str, key_map: KeyMap) -> bool:
-    """Is it no weight, but a table that can be computed?"""
-    return _any(key_map.ignored, _canonical(name, key_map))
+    """Is this entry a table that can be computed, not a weight?"""
+    return _matches_any(key_map.ignored, _canonical(name, key_map))
 
 
 def _canonical(name: str, key_map: KeyMap) -> str:
-    """The spelling that the lines know; a name may be unusual in more than one way."""
-    for alias, meant in key_map.aliases:
-        if (found := _match(alias, name)) is not None:
-            name = _fill(meant, found)
+    """The spelling in the rules; several aliases may apply to one name."""
+    for alias, canonical in key_map.aliases:
+        if (groups := _match(alias, name)) is not None:
+            name = _fill(canonical, groups)
     return name
 
 
-def _spelled_alike(theirs: Mapping[str, Tensor], key_map: KeyMap) -> dict[str, Tensor]:
-    """Without what is ignored, every weight under the name its line knows."""
+def _canonicalise(theirs: Mapping[str, Tensor], key_map: KeyMap) -> dict[str, Tensor]:
+    """Every weight under the name in the rules; ignored entries are left out."""
     result: dict[str, Tensor] = {}
     for name, value in theirs.items():
         canonical = _canonical(name, key_map)
-        if _any(key_map.ignored, canonical):
+        if _matches_any(key_map.ignored, canonical):
             continue
         if canonical in result:
             _check_equal(name, value, canonical, result[canonical])
@@ -140,22 +140,22 @@ def _spelled_alike(theirs: Mapping[str, Tensor], key_map: KeyMap) -> dict[str, T
     return result
 
 
-def _line_for(name: str, key_map: KeyMap) -> Line:
-    for line in key_map.lines:
-        if _match(line.theirs, name) is not None:
-            return line
+def _rule_for(name: str, key_map: KeyMap) -> KeyRule:
+    for rule in key_map.rules:
+        if _match(rule.theirs, name) is not None:
+            return rule
     raise KeyMapError("{name} is in no line of the map.", name=name)
 
 
-def _lines_to(our: str, key_map: KeyMap) -> Iterator[tuple[Line, dict[str, str]]]:
-    for line in key_map.lines:
-        for pattern in line.ours:
-            if (found := _match(pattern, our)) is not None:
-                yield line, found
+def _rules_to(our: str, key_map: KeyMap) -> Iterator[tuple[KeyRule, dict[str, str]]]:
+    for rule in key_map.rules:
+        for pattern in rule.ours:
+            if (groups := _match(pattern, our)) is not None:
+                yield rule, groups
 
 
 def _check_equal(name: str, value: Tensor, other: str, known: Tensor) -> None:
-    """Of tensors on the meta device, which have no numbers, only the shapes."""
+    """Tensors on the meta device have no numbers: only their shapes are compared."""
     equal = value.shape == known.shape if value.is_meta else torch.equal(value, known)
     if not equal:
         raise KeyMapError(
@@ -165,41 +165,42 @@ def _check_equal(name: str, value: Tensor, other: str, known: Tensor) -> None:
         )
 
 
-_PLACES = {r"\{i\}": r"(?P<i>\d+)", r"\*": "(?P<kind>weight|bias)", r"\{path\}": "(?P<path>.+)"}
+_PLACEHOLDERS = {r"\{i\}": r"(?P<i>\d+)", r"\*": "(?P<kind>weight|bias)", r"\{path\}": "(?P<path>.+)"}
 
 
 @cache
 def _regex(pattern: str) -> re.Pattern:
     text = re.escape(pattern)
-    for place, regex in _PLACES.items():
-        text = text.replace(place, regex)
+    for placeholder, regex in _PLACEHOLDERS.items():
+        text = text.replace(placeholder, regex)
     return re.compile(text)
 
 
 def _match(pattern: str, name: str) -> dict[str, str] | None:
-    found = _regex(pattern).fullmatch(name)
-    return None if found is None else found.groupdict()
+    """The texts that the placeholders stand for; None if the name does not match."""
+    match = _regex(pattern).fullmatch(name)
+    return None if match is None else match.groupdict()
 
 
-def _fill(pattern: str, found: dict[str, str]) -> str:
-    return pattern.replace("*", found.get("kind", "*")).format(**found)
+def _fill(pattern: str, groups: dict[str, str]) -> str:
+    return pattern.replace("*", groups.get("kind", "*")).format(**groups)
 
 
-def _any(patterns: Iterable[str], name: str) -> bool:
+def _matches_any(patterns: Iterable[str], name: str) -> bool:
     return any(_match(pattern, name) is not None for pattern in patterns)
 
 
-def combined(*maps: KeyMap) -> KeyMap:
+def combine(*maps: KeyMap) -> KeyMap:
     return KeyMap(
-        sum((one.lines for one in maps), ()),
-        sum((one.aliases for one in maps), ()),
-        sum((one.ignored for one in maps), ()),
-        sum((one.ours_only for one in maps), ()),
+        sum((key_map.rules for key_map in maps), ()),
+        sum((key_map.aliases for key_map in maps), ()),
+        sum((key_map.ignored for key_map in maps), ()),
+        sum((key_map.ours_only for key_map in maps), ()),
     )
 
 
-def lines(*pairs: tuple[str, str], theirs: str = "", ours: str = "", transposed: bool = False) -> tuple[Line, ...]:
-    """Lines from pairs (their name, our name or names with spaces between), behind the prefixes given."""
+def rules(*pairs: tuple[str, str], theirs: str = "", ours: str = "", transposed: bool = False) -> tuple[KeyRule, ...]:
+    """Rules from pairs (their key, our key or several with spaces between), behind the given prefixes."""
     return tuple(
-        Line(theirs + their, tuple(ours + name for name in names.split()), transposed) for their, names in pairs
+        KeyRule(theirs + their, tuple(ours + name for name in names.split()), transposed) for their, names in pairs
     )

@@ -62,7 +62,7 @@ class FreeTextTask:
     def form(self, model: nn.Module) -> str:
         return self.forms[0]
 
-    def room(self, form: str) -> int:
+    def max_tokens(self, form: str) -> int:
         """Tokens in the longest row it may have seen in training."""
         return self.config.max_len
 

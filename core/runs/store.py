@@ -24,6 +24,7 @@ from torch import Tensor
 
 from core.errors import ConfigError
 from core.messages import Text
+from core.runs.atomic_files import PART, atomic_replacement, is_stale, part_path
 from core.runs.fork import Forked
 from core.runs.recipes import Recipe
 from core.runs.run import FORMAT, Run, key_of, recipe_of
@@ -31,7 +32,7 @@ from core.runs.serialization import TEXT, InvalidRunFile, digest, pack, restore
 from core.seeding import whole_seed
 from core.tasks.custom.files import with_text, without_text
 
-SUFFIX, RESULT, PART = ".safetensors", ".json", ".part"
+SUFFIX, RESULT = ".safetensors", ".json"
 UNUSABLE = (  # what a damaged file may raise
     SafetensorError, OSError, LookupError, TypeError, ValueError, RuntimeError, AttributeError, ArithmeticError,
 )  # fmt: skip
@@ -53,7 +54,7 @@ class Store:
     def __init__(self, folder: str | Path, most_bytes: int = MOST_BYTES):
         self.folder, self.most_bytes = Path(folder), most_bytes
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._sweep()
+        self.remove_stale_files()
         self._evict()
 
     def path(self, key: str) -> Path:
@@ -147,7 +148,7 @@ class Store:
     def begin_again(self, recipe: Recipe, seed: int) -> None:
         """Forget all that was trained of a run; what is stored stays if it cannot begin again."""
         path = self.path(key_of(recipe, seed))
-        aside = path.with_suffix(f".aside.{os.getpid()}{PART}")
+        aside = part_path(path, "aside")
         if path.exists():
             path.replace(aside)
         try:
@@ -185,23 +186,16 @@ class Store:
                 total -= _size(path)
                 path.unlink(missing_ok=True)
 
-    def _sweep(self) -> None:
-        """Remove what writers that are no longer alive left behind."""
+    def remove_stale_files(self) -> None:
+        """Remove the temporary files of writers that were killed; done on opening a store, and after workers exit."""
         for part in self.folder.glob(f"*{PART}"):
-            writer = part.name.split(".")[-2]
-            if not (writer.isdigit() and _alive(int(writer))):
+            if is_stale(part):
                 part.unlink(missing_ok=True)
 
 
 def _write(path: Path, tensors: dict[str, Tensor], facts: str) -> None:
-    part = path.with_suffix(f".{os.getpid()}{PART}")
-    try:
+    with atomic_replacement(path) as part:
         save_file(tensors, part, metadata={"run": facts, "checked": _checksum(facts)})
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _checksum(facts: str) -> str:
@@ -227,13 +221,3 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

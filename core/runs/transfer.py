@@ -17,7 +17,7 @@ from core.messages import Text
 from core.models import configure
 from core.runs.fork import Forked, check_shapes, origin_at, split_changes, weights_at
 from core.runs.recipes import Recipe
-from core.tasks.base import FORMS, SPECIAL, TWO_SEQUENCES, Task
+from core.tasks.base import ENCODER_DECODERS, FORMS, SPECIAL, Task
 from core.training.options import Training
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def transfer_recipe(
     family, old = parent.recipe.family, parent.recipe.model
     needed = {**task.model_options(family, head), "max_len": old.max_len}
     model = configure(family, **{**old.to_dict(), **needed, **of_model})
-    room = task.room("pairs" if family in TWO_SEQUENCES else FORMS[model.head])
+    room = task.max_tokens("pairs" if family in ENCODER_DECODERS else FORMS[model.head])
     if room > model.max_len:
         raise ConfigError(
             "max_len",

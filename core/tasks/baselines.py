@@ -1,4 +1,4 @@
-"""What a guess is worth: the accuracy of the best answer that never looks at the problem."""
+"""Majority baseline: the accuracy of the best constant answer, which a model has to beat."""
 
 from __future__ import annotations
 
@@ -8,36 +8,37 @@ from torch import Tensor
 from core.layers.task_heads.heads import IGNORE
 from core.tasks.layouts import Batch
 
-MOST_SPANS = 8  # a constant set of spans need not be larger: each further one is right more rarely
+MAX_SPANS = 8  # of the best constant set: each further span is right more rarely
 
 
-def blind_guess(batch: Batch, form: str) -> float:
-    """The share of right answers, counted as in training, of whoever gives the commonest one, place by place."""
+def majority_accuracy(batch: Batch, form: str) -> float:
+    """Accuracy, counted as in training, of giving at each position the answer most frequent there."""
     if form == "spans":
-        return _constant_spans(batch.target)
-    if form == "answer":  # the commonest start and the commonest end
-        return sum(_commonest(column) for column in batch.target.unbind(1)) / 2
-    return _commonest(batch.target) if batch.target.dim() == 1 else _commonest_by_place(batch.target)
+        return _best_constant_spans(batch.target)
+    if form == "answer":  # the most frequent start and the most frequent end
+        return sum(_majority_share(column) for column in batch.target.unbind(1)) / 2
+    return _majority_share(batch.target) if batch.target.dim() == 1 else _majority_by_position(batch.target)
 
 
-def _commonest(answers: Tensor) -> float:
-    return int(torch.bincount(answers).max()) / len(answers)
+def _majority_share(labels: Tensor) -> float:
+    return int(torch.bincount(labels).max()) / len(labels)
 
 
-def _commonest_by_place(target: Tensor) -> float:
-    """target (problem, place). What is common is learnt from one half, or rare places would count as known."""
-    right = 0
-    for known, asked in zip(target[::2].T, target[1::2].T, strict=True):
-        counts = torch.bincount(known[known != IGNORE])
+def _majority_by_position(target: Tensor) -> float:
+    """target (problem, position). The majority is taken from one half of the problems and scored on the other:
+    otherwise a position that few problems reach would count as predictable."""
+    correct = 0
+    for fitted, scored in zip(target[::2].T, target[1::2].T, strict=True):
+        counts = torch.bincount(fitted[fitted != IGNORE])
         if len(counts):
-            right += int((asked == counts.argmax()).sum())
-    return right / max(1, int((target[1::2] != IGNORE).sum()))
+            correct += int((scored == counts.argmax()).sum())
+    return correct / max(1, int((target[1::2] != IGNORE).sum()))
 
 
-def _constant_spans(target: Tensor) -> float:
-    """Right: spans guessed that are there. Asked: spans guessed or there."""
+def _best_constant_spans(target: Tensor) -> float:
+    """|predicted ∩ true| / |predicted ∪ true| of the best of the sets of the k most frequent spans, k ≤ MAX_SPANS."""
     rows = len(target)
     counts, total = target.sum(0).flatten(), int(target.sum())
-    found = counts.sort(descending=True).values[:MOST_SPANS].cumsum(0)
-    guessed = rows * torch.arange(1, len(found) + 1)
-    return float((found / (total + guessed - found)).max())
+    correct = counts.sort(descending=True).values[:MAX_SPANS].cumsum(0)
+    predicted = rows * torch.arange(1, len(correct) + 1)
+    return float((correct / (total + predicted - correct)).max())

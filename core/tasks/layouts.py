@@ -1,18 +1,19 @@
-"""From problems and answers to what a model takes, by form; and the row work that needs.
+"""Examples (problems and answers), their layout as model inputs and targets by form, and operations on padded rows.
 
-label   source → one answer                     (batch,)
-tags    source → one answer per token           (batch, time)
-pairs   source </s>, <s> target → target </s>   (batch, target)
-stream  source <s> target → target </s>         (batch, time); the source is given, not asked
-masked  source with holes → what was there      (batch, time); and whether the second sentence follows the first
-answer  source → first and last token of a part (batch, 2)
-spans   source → typed parts, nested or not     (batch, type, start, end)
+label   source → one class                      (batch,)
+tags    source → one tag per token              (batch, time)
+pairs   source </s>, <s> target → target </s>   (batch, target): encoder–decoder with teacher forcing
+stream  source <s> target → target </s>         (batch, time): next token; source positions carry no loss
+masked  source with masks → the masked tokens   (batch, time): and whether the second sentence follows the first
+answer  source → first and last token of a span (batch, 2)
+spans   source → typed spans, nested or not     (batch, type, start, end)
 """
 
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import chain
 
 import torch
@@ -22,16 +23,16 @@ from core.layers.masks import valid_mask
 from core.layers.task_heads.heads import IGNORE
 
 PAD, BOS, EOS = 0, 1, 2
-SPAN_PLACES = 4096  # a span is stored as one number: 1 + (type · SPAN_PLACES + start) · SPAN_PLACES + end
+SPAN_BASE = 4096  # a span is stored as one number: 1 + (type · SPAN_BASE + start) · SPAN_BASE + end
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Problems and their right answers, padded with 0, not yet laid out for a family of models."""
+    """Problems and their answers, padded with 0, not yet laid out for a family of models."""
 
     source: Tensor  # (n, time)
     source_lengths: Tensor  # (n,)
-    target: Tensor  # (n,) labels; (n, time) tags or a sequence; (n, 2) an answer's ends; (n, spans) span numbers
+    target: Tensor  # (n,) labels; (n, time) tags or a sequence; (n, 2) an answer's ends; (n, spans) encoded spans
     target_lengths: Tensor | None = None  # (n,), where the target is a sequence
     follows: Tensor | None = None  # (n,), for two sentences: 1 if the second follows the first
 
@@ -39,35 +40,43 @@ class Examples:
         return len(self.source)
 
     def pick(self, rows: Tensor) -> Examples:
-        return Examples(*(None if x is None else x[rows] for x in self._parts()))
+        return Examples(
+            self.source[rows],
+            self.source_lengths[rows],
+            self.target[rows],
+            None if self.target_lengths is None else self.target_lengths[rows],
+            None if self.follows is None else self.follows[rows],
+        )
 
     def join(self, other: Examples) -> Examples:
-        pairs = zip(self._parts(), other._parts(), strict=True)
-        return Examples(*(None if x is None else stack_rows(x, y) for x, y in pairs))
-
-    def _parts(self) -> list[Tensor | None]:
-        return [getattr(self, field.name) for field in fields(self)]
+        return Examples(
+            stack_rows(self.source, other.source),
+            stack_rows(self.source_lengths, other.source_lengths),
+            stack_rows(self.target, other.target),
+            _stack_optional(self.target_lengths, other.target_lengths),
+            _stack_optional(self.follows, other.follows),
+        )
 
 
 @dataclass(frozen=True)
 class Batch:
-    inputs: tuple[Tensor, ...]  # what the model is called with
-    target: Tensor  # what its head should answer; IGNORE does not count
-    lengths: Tensor  # (batch,): valid steps of what the head sees
+    inputs: tuple[Tensor, ...]  # the model's positional arguments
+    target: Tensor  # expected output of the head; IGNORE carries no loss
+    lengths: Tensor  # (batch,): valid positions of the head's input
     next_sentence: Tensor | None = None  # (batch,): 0 = the second sentence follows, 1 = it does not
 
     def to(self, device: torch.device) -> Batch:
         inputs = tuple(x.to(device) for x in self.inputs)
-        follows = None if self.next_sentence is None else self.next_sentence.to(device)
-        return Batch(inputs, self.target.to(device), self.lengths.to(device), follows)
+        next_sentence = None if self.next_sentence is None else self.next_sentence.to(device)
+        return Batch(inputs, self.target.to(device), self.lengths.to(device), next_sentence)
+
+
+# From examples to batches
 
 
 def lay_out_label(examples: Examples) -> Batch:
     source, lengths = trim(examples.source, examples.source_lengths)
     return Batch((source, lengths), examples.target, lengths)
-
-
-lay_out_answer = lay_out_label  # the two ends of the answer are its target
 
 
 def lay_out_tags(examples: Examples) -> Batch:
@@ -78,28 +87,29 @@ def lay_out_tags(examples: Examples) -> Batch:
 
 def lay_out_pairs(examples: Examples) -> Batch:
     source, lengths = prompt(examples, "pairs")
-    target, target_lengths = ended(examples)
+    target, target_lengths = target_with_eos(examples)
     valid = valid_mask(target_lengths, target.shape[1])
-    given = torch.cat([torch.full_like(target[:, :1], BOS), target[:, :-1]], dim=1).masked_fill(~valid, PAD)
-    return Batch((source, given, lengths, target_lengths), target.masked_fill(~valid, IGNORE), target_lengths)
+    shifted = torch.cat([torch.full_like(target[:, :1], BOS), target[:, :-1]], dim=1).masked_fill(~valid, PAD)
+    return Batch((source, shifted, lengths, target_lengths), target.masked_fill(~valid, IGNORE), target_lengths)
 
 
 def lay_out_stream(examples: Examples) -> Batch:
     source, lengths = prompt(examples, "stream")
-    target, target_lengths = ended(examples)
+    target, target_lengths = target_with_eos(examples)
     ids, total = concatenate(source, lengths, target, target_lengths)
-    return next_tokens(ids, total, first_asked=lengths)
+    return next_token_batch(ids, total, first_target=lengths)
 
 
-def next_tokens(ids: Tensor, total: Tensor, first_asked: Tensor) -> Batch:
-    """Every row predicts its own next token, from position `first_asked` on."""
-    place = torch.arange(ids.shape[1])
-    asked = (place >= first_asked[:, None]) & (place < total[:, None])
-    return Batch((ids[:, :-1], total - 1), ids.masked_fill(~asked, IGNORE)[:, 1:], total - 1)
+def next_token_batch(ids: Tensor, lengths: Tensor, first_target: Tensor) -> Batch:
+    """Language modelling: the target of each position is the row's next token, from token `first_target` (n,) on."""
+    position = torch.arange(ids.shape[1])
+    is_target = (position >= first_target[:, None]) & (position < lengths[:, None])
+    return Batch((ids[:, :-1], lengths - 1), ids.masked_fill(~is_target, IGNORE)[:, 1:], lengths - 1)
 
 
 def lay_out_masked(examples: Examples, separator: int) -> Batch:
-    """A target of 0 is not asked for."""
+    """Masked language modelling and next-sentence prediction; a target of 0 carries no loss."""
+    assert examples.follows is not None
     source, lengths = trim(examples.source, examples.source_lengths)
     segments = sentence_segments(source, lengths, separator)
     target = examples.target[:, : source.shape[1]]
@@ -115,37 +125,49 @@ def sentence_segments(source: Tensor, lengths: Tensor, separator: int) -> Tensor
 def lay_out_spans(examples: Examples, n_types: int) -> Batch:
     source, lengths = trim(examples.source, examples.source_lengths)
     time = source.shape[1]
-    rows, spans = examples.target.nonzero(as_tuple=True)
-    kinds, starts, ends = span_parts(examples.target[rows, spans])
+    rows, columns = examples.target.nonzero(as_tuple=True)
+    types, starts, ends = decode_spans(examples.target[rows, columns])
     target = torch.zeros(len(source), n_types, time, time, dtype=torch.bool)
-    target[rows, kinds, starts, ends] = True
+    target[rows, types, starts, ends] = True
     return Batch((source, lengths), target, lengths)
 
 
-def span_number(kind: int, start: int, end: int) -> int:
-    return 1 + (kind * SPAN_PLACES + start) * SPAN_PLACES + end
+def encode_span(span_type: int, start: int, end: int) -> int:
+    return 1 + (span_type * SPAN_BASE + start) * SPAN_BASE + end
 
 
-def span_parts(numbers: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """type, start, end"""
+def decode_spans(numbers: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """type, start, end: the inverse of `encode_span`"""
     numbers = numbers - 1
-    return numbers // SPAN_PLACES**2, numbers // SPAN_PLACES % SPAN_PLACES, numbers % SPAN_PLACES
+    return numbers // SPAN_BASE**2, numbers // SPAN_BASE % SPAN_BASE, numbers % SPAN_BASE
 
 
 def prompt(examples: Examples, form: str) -> tuple[Tensor, Tensor]:
-    """What a model is given before it writes, and its lengths.
+    """The source with the token behind it, and its lengths: a model's input before it generates.
 
-    An encoder reads an end token too: it is what the target's end token is to be aligned with. In a stream, the start
-    token of the target stands there.
+    For an encoder that token is EOS, with which the target's EOS is to be aligned; in a stream, the target's BOS.
     """
     source, lengths = trim(examples.source, examples.source_lengths)
-    return append(source, lengths, EOS if form == "pairs" else BOS), lengths + 1
+    return append_token(source, lengths, EOS if form == "pairs" else BOS), lengths + 1
 
 
-def ended(examples: Examples) -> tuple[Tensor, Tensor]:
-    """The target with an end token, and its lengths."""
+def target_with_eos(examples: Examples) -> tuple[Tensor, Tensor]:
+    """Target sequences with an end token, and their lengths."""
+    assert examples.target_lengths is not None
     lengths = examples.target_lengths + 1
-    return trim(append(examples.target, examples.target_lengths, EOS), lengths)
+    return trim(append_token(examples.target, examples.target_lengths, EOS), lengths)
+
+
+LAYOUTS: dict[str, Callable[[Examples], Batch]] = {  # of the forms that need nothing but the examples
+    "label": lay_out_label,
+    "answer": lay_out_label,  # its target is the answer's first and last position
+    "tags": lay_out_tags,
+    "pairs": lay_out_pairs,
+    "stream": lay_out_stream,
+}
+
+
+# Padded rows
 
 
 def trim(rows: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -153,7 +175,7 @@ def trim(rows: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     return rows[:, : int(lengths.max())], lengths
 
 
-def append(rows: Tensor, lengths: Tensor, token: int) -> Tensor:
+def append_token(rows: Tensor, lengths: Tensor, token: int) -> Tensor:
     """Each row with one more token at its own end."""
     longer = torch.cat([rows, rows.new_zeros(len(rows), 1)], dim=1)
     return longer.scatter(1, lengths[:, None], token)
@@ -166,22 +188,22 @@ def concatenate(
     total = first_lengths + second_lengths
     joined = first.new_zeros(len(first), first.shape[1] + second.shape[1])
     joined[:, : first.shape[1]] = first * valid_mask(first_lengths, first.shape[1])
-    places = first_lengths[:, None] + torch.arange(second.shape[1])
-    joined = joined.scatter_add(1, places, second * valid_mask(second_lengths, second.shape[1]))
+    positions = first_lengths[:, None] + torch.arange(second.shape[1])
+    joined = joined.scatter_add(1, positions, second * valid_mask(second_lengths, second.shape[1]))
     return trim(joined, total)
 
 
-def close_gaps(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Each row without its zeros in between: (n, longest), and the lengths."""
-    kept = rows != 0
-    lengths = kept.sum(1)
-    places = (kept.cumsum(1) - 1).clamp(min=0)
-    closed = torch.zeros_like(rows).scatter_add_(1, places, rows)
-    return trim(closed, lengths)
+def remove_zeros(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Each row without the zeros between its tokens: (n, longest), and the lengths."""
+    nonzero = rows != 0
+    lengths = nonzero.sum(1)
+    positions = (nonzero.cumsum(1) - 1).clamp(min=0)
+    compact = torch.zeros_like(rows).scatter_add_(1, positions, rows)
+    return trim(compact, lengths)
 
 
-def mirror(rows: Tensor, lengths: Tensor) -> Tensor:
-    """Each row backwards, its padding still behind."""
+def reverse_rows(rows: Tensor, lengths: Tensor) -> Tensor:
+    """Each row backwards, its padding still at the end."""
     time = torch.arange(rows.shape[1])
     return rows.gather(1, torch.where(time < lengths[:, None], lengths[:, None] - 1 - time, time))
 
@@ -194,6 +216,13 @@ def stack_rows(first: Tensor, second: Tensor) -> Tensor:
     return torch.cat([nn.functional.pad(rows, (0, width - rows.shape[1])) for rows in (first, second)])
 
 
+def _stack_optional(first: Tensor | None, second: Tensor | None) -> Tensor | None:
+    if first is None:
+        return None
+    assert second is not None, "both have it, or neither"
+    return stack_rows(first, second)
+
+
 def random_rows(
     n: int, low: int, high: int, first_symbol: int, vocab_size: int, rng: torch.Generator
 ) -> tuple[Tensor, Tensor]:
@@ -203,7 +232,7 @@ def random_rows(
     return rows * valid_mask(lengths, high), lengths
 
 
-def padded(rows: list[list[int]]) -> tuple[Tensor, Tensor]:
+def pad_rows(rows: list[list[int]]) -> tuple[Tensor, Tensor]:
     """Lists of different lengths as one tensor, (n, longest), and the lengths."""
     lengths = torch.tensor(list(map(len, rows)))
     valid = valid_mask(lengths, int(lengths.max()))

@@ -39,22 +39,22 @@ def tasks() -> list[str]:
     return list(TASKS)
 
 
-def task(name: str, **task_options: Any) -> Task:
-    """A task by name, with its knobs; bad ones raise `ConfigError`."""
+def task(name: str, **options: Any) -> Task:
+    """A task by name, with its options; unknown names and bad values raise `ConfigError`."""
     if name not in TASKS:
         raise unknown_name("task", name, Text("there is no such task."), TASKS)
-    return TASKS[name].make(**task_options)
+    return TASKS[name].make(**options)
 
 
-def as_task(wanted: Task | str) -> Task:
-    """A task as it is, or the one of this name with its usual knobs."""
-    if isinstance(wanted, str):
-        return task(wanted)
-    if not isinstance(wanted, Task):
+def as_task(name_or_task: Task | str) -> Task:
+    """A task as it is, or the one of this name with its default options."""
+    if isinstance(name_or_task, str):
+        return task(name_or_task)
+    if not isinstance(name_or_task, Task):
         raise ConfigError(
             "task",
-            wanted,
+            name_or_task,
             Text("that is not a task."),
             Text('Use its name, or core.task("induction").'),
         )
-    return wanted
+    return name_or_task

@@ -1,4 +1,4 @@
-"""The knobs tasks share, told once."""
+"""Options that several tasks have, and the functions to declare others."""
 
 from __future__ import annotations
 

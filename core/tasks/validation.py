@@ -1,6 +1,6 @@
-"""What a task refuses, and why: a model that was not made for it, problems that are not there.
+"""Errors and checks of tasks: models that cannot learn one, options out of order, too few problems.
 
-Asked where model and task meet, so that nothing unsuitable is found out by the first step.
+Run before training, so that an unsuitable model fails with the option to change and not inside the first step.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from core.messages import Text
 if TYPE_CHECKING:
     from core.tasks.base import Task
 
-LABELLED = ("classifier", "tagger", "crf", "pointer")  # heads that tell n_labels apart
-TRIED = 4096  # problems whose rows are measured
+HEADS_WITH_LABELS = ("classifier", "tagger", "crf", "pointer")  # whose output has n_labels classes
+MEASURED_ROWS = 4096
 
 
-def check_model(model: nn.Module) -> None:
-    """A model of ours, and one with numbers in it."""
-    if not isinstance(getattr(model, "config", None), Config):
+def model_config(model: nn.Module) -> Config:
+    """The configuration of a model made by `core.build`; raises `InputError` for others, and on the meta device."""
+    config = getattr(model, "config", None)
+    if not isinstance(config, Config):
         kind = type(model).__name__
         raise InputError(
             "Only models made by core.build can meet a task, not {kind}.",
@@ -34,12 +35,13 @@ def check_model(model: nn.Module) -> None:
         raise InputError(
             "This model is on the meta device: it has shapes but no numbers. Build it without device='meta'.",
         )
+    return config
 
 
-def unmet(task: Task, family: str, head: str | None) -> ConfigError:
-    """A head that does not answer what the task asks, or a family that has none that does."""
-    fitting = [f"head={one!r}" for one in task.heads(family)] if head else []
-    listed = ", ".join(fitting or task.families)
+def unsuitable_model(task: Task, family: str, head: str | None) -> ConfigError:
+    """The error for a head that cannot learn the task, or a family that has no such head."""
+    heads = [f"head={name!r}" for name in task.heads(family)] if head else []
+    listed = ", ".join(heads or task.families)
     return ConfigError(
         "head" if head else "family",
         head or family,
@@ -52,7 +54,7 @@ def unmet(task: Task, family: str, head: str | None) -> ConfigError:
 
 
 def check_sizes(task: Task, config: Config, form: str) -> None:
-    """Words, labels and positions for all that the task asks in training."""
+    """Raise `ConfigError` unless vocabulary, labels and positions suffice for the task's training problems."""
     if config.vocab_size < task.vocab_size:
         raise _too_small(
             "vocab_size",
@@ -60,17 +62,18 @@ def check_sizes(task: Task, config: Config, form: str) -> None:
             task.vocab_size,
             Text("the task {task} has {needed} different tokens.", task=task.name, needed=task.vocab_size),
         )
-    if getattr(config, "head", None) in LABELLED:
-        exact = config.head == "pointer"
-        if config.n_labels < task.n_labels or (exact and config.n_labels > task.n_labels):
+    head, n_labels = getattr(config, "head", None), getattr(config, "n_labels", 0)
+    if head in HEADS_WITH_LABELS:
+        exact = head == "pointer"
+        if n_labels < task.n_labels or (exact and n_labels > task.n_labels):
             raise _too_small(
                 "n_labels",
-                config.n_labels,
+                n_labels,
                 task.n_labels,
                 Text("the task {task} has {needed} labels.", task=task.name, needed=task.n_labels),
                 exact,
             )
-    if config.max_len <= task.room(form) and config.max_len < (longest := longest_row(task, form)):
+    if config.max_len <= task.max_tokens(form) and config.max_len < (longest := longest_row(task, form)):
         raise _too_small(
             "max_len",
             config.max_len,
@@ -80,10 +83,12 @@ def check_sizes(task: Task, config: Config, form: str) -> None:
 
 
 def longest_row(task: Task, form: str) -> int:
-    """As `Task.room`, which is a little too much or too little for some tasks, but measured. A row so rare that it is
-    not among these is refused by the model itself."""
+    """As `Task.max_tokens`, which is slightly off for some tasks, but measured on problems of the longest length.
+
+    A longer row that is too rare to be among these is an error of the model itself.
+    """
     rng = torch.Generator().manual_seed(0)
-    batch = task.lay_out(task.draw(TRIED, rng, task.longest, task.longest), form)
+    batch = task.lay_out(task.draw(MEASURED_ROWS, rng, task.longest, task.longest), form)
     return max(rows.shape[1] for rows in batch.inputs if rows.dim() == 2)
 
 
@@ -102,8 +107,8 @@ def _too_small(option: str, value: int, needed: int, why: Text, exact: bool = Fa
     return ConfigError(option, value, why, remedy)
 
 
-def too_few(task: Task, length: int | None) -> ConfigError:
-    """No problem lies on the wanted side of the split."""
+def too_few_problems(task: Task, length: int | None) -> ConfigError:
+    """The error for a task that has too few problems on one side of the held-out split."""
     if length is None:
         return ConfigError(
             "max_len",
@@ -124,8 +129,18 @@ def too_few(task: Task, length: int | None) -> ConfigError:
     )
 
 
-def counted(name: str, value: Any) -> int:
-    """A whole number from 1 on."""
+def check_order(name: str, low: int, high: int) -> None:
+    """Raise `ConfigError` for the option `name`, the lower end of a range, if it is above the upper end."""
+    if low > high:
+        raise ConfigError(
+            name,
+            low,
+            Text("the longest is only {longest}.", longest=high),
+            Text("Use at most {longest}.", longest=high),
+        )
+
+
+def positive_integer(name: str, value: Any) -> int:
     number = plain(value)
     if type(number) is not int or number < 1:
         raise ConfigError(

@@ -1,10 +1,10 @@
-"""From text to token ids and back: five ways to cut, one interface. The cutting itself is the `tokenizers` library's.
+"""Text to token ids and back: five kinds of tokenizer behind one interface, on top of the `tokenizers` library.
 
 characters  every character is a token
-words       words and signs
+words       words and punctuation marks
 wordpiece   the longest known pieces, `##` marking those inside a word (Schuster & Nakajima 2012; BERT)
-bytes       byte-level BPE: pairs of neighbours joined by frequency (Sennrich et al. 2016; GPT-2); nothing is unknown
-unigram     the likeliest of all ways to cut (Kudo 2018; T5)
+bytes       byte-level BPE: pairs of neighbours joined by frequency (Sennrich et al. 2016; GPT-2); no text is unknown
+unigram     the likeliest of all segmentations (Kudo 2018; T5)
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from core.errors import ConfigError, InputError, unknown_name
 from core.messages import Text, verbatim
 from core.text.sentencepiece import read_sentencepiece
 from core.text.tokenizer_kinds import (
-    BERT_SPECIAL,
-    RULES,
-    SMALLEST,
-    SPECIAL,
-    around,
-    from_json,
-    from_merges,
-    from_wordpieces,
+    BERT_SPECIAL_TOKENS,
+    MIN_VOCAB_SIZE,
+    SPECIAL_TOKENS,
+    TRAINABLE_KINDS,
+    bert_template,
+    load_byte_pairs,
+    load_tokenizer_json,
+    load_wordpiece,
 )
 
-SHOWN = str.maketrans({" ": "␣", "▁": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥"})  # what would not be seen in a token
+VISIBLE_SPACES = str.maketrans({" ": "␣", "▁": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥"})
 KINDS: dict[str, Text] = {
     "characters": Text("Every character is a token."),
     "words": Text("Words and punctuation marks."),
@@ -53,48 +53,50 @@ class Tokenizer:
 
     @cached_property
     def tokens(self) -> list[str]:
-        """By id, as the library writes them."""
-        return [self.backend.id_to_token(i) for i in range(self.vocab_size)]
+        """By id, as the library spells them; "" for an id without a token."""
+        return [self.backend.id_to_token(i) or "" for i in range(self.vocab_size)]
 
     def id_of(self, token: str) -> int | None:
         return self.backend.token_to_id(token)
 
     def encode(self, text: str, second: str | None = None) -> list[int]:
-        """With the special tokens the kind puts around a text, or around a pair of them."""
-        return self._cut(text, second).ids
+        """Token ids of a text or a pair of texts, with the special tokens of this kind around them."""
+        return self._encode(text, second).ids
 
     def segments(self, text: str, second: str | None = None) -> list[int]:
         """0 for the tokens of the first text, 1 for those of the second"""
-        return self._cut(text, second).type_ids
+        return self._encode(text, second).type_ids
 
     def offsets(self, text: str, second: str | None = None) -> list[tuple[int, int]]:
-        """For every token the part of its text, as text[start:end]; (0, 0) for special ones. A token that is only a
-        part of a character is given the whole of it."""
-        return self._cut(text, second).offsets
+        """(start, end) of every token in its text; (0, 0) for special tokens.
 
-    def _cut(self, text: str, second: str | None) -> Encoding:
+        A token that is only a part of a character gets the span of the full character.
+        """
+        return self._encode(text, second).offsets
+
+    def _encode(self, text: str, second: str | None) -> Encoding:
         check_text(text)
         if second is not None:
             check_text(second)
         return self.backend.encode(text, second)
 
     def decode(self, ids: Iterable[int], *, special: bool = False) -> str:
-        """The text; with `special`, also the tokens that stand for no text (padding, unknown, …)."""
-        return self.backend.decode(self._known(ids), skip_special_tokens=not special)
+        """The text of the ids; with `special`, including special tokens (padding, unknown, …)."""
+        return self.backend.decode(self._check_ids(ids), skip_special_tokens=not special)
 
     def show(self, ids: Iterable[int]) -> list[str]:
-        """Each token so that it can be read: spaces as ␣, line ends as ⏎, half a character as its bytes, ⟨E4 B8⟩."""
-        shown = shown_bytes if self.is_bytes else lambda token: token.translate(SHOWN)
-        return [shown(self.tokens[i]) for i in self._known(ids)]
+        """Each token in printable form: spaces as ␣, line ends as ⏎, parts of a character as bytes, ⟨E4 B8⟩."""
+        show = show_bytes if self.is_bytes else lambda token: token.translate(VISIBLE_SPACES)
+        return [show(self.tokens[i]) for i in self._check_ids(ids)]
 
-    def _known(self, ids: Iterable[int]) -> list[int]:
+    def _check_ids(self, ids: Iterable[int]) -> list[int]:
         ids = [int(i) for i in ids]
-        strange = next((i for i in ids if not 0 <= i < self.vocab_size), None)
-        if strange is not None:
+        invalid = next((i for i in ids if not 0 <= i < self.vocab_size), None)
+        if invalid is not None:
             most = self.vocab_size - 1
             raise InputError(
                 "{strange} is no token of this tokenizer: its ids go from 0 to {most}.",
-                strange=strange,
+                strange=invalid,
                 most=most,
             )
         return ids
@@ -109,31 +111,33 @@ class Tokenizer:
 
 
 def train_tokenizer(kind: str, texts: Iterable[str], vocab_size: int = 1000, *, lower: bool = False) -> Tokenizer:
-    """A tokenizer of this kind for these texts; `vocab_size` is the most it may have, single characters
-    apart: characters and wordpiece keep all that occur."""
+    """A tokenizer of this kind trained on these texts, with at most `vocab_size` tokens.
+
+    Kinds "characters" and "wordpiece" keep every single character that occurs, even beyond `vocab_size`.
+    """
     if kind not in KINDS:
         raise unknown_name("kind", kind, Text("there is no such tokenizer."), KINDS)
-    smallest = SMALLEST.get(kind, len(SPECIAL) + 1)
+    smallest = MIN_VOCAB_SIZE.get(kind, len(SPECIAL_TOKENS) + 1)
     if type(vocab_size) is not int or vocab_size < smallest:
-        raise too_small(vocab_size, smallest)
-    backend, trainer = RULES[kind](vocab_size)
+        raise vocabulary_too_small(vocab_size, smallest)
+    backend, trainer = TRAINABLE_KINDS[kind](vocab_size)
     if lower:
-        steps = [normalizers.Lowercase(), *([backend.normalizer] if backend.normalizer else [])]
-        backend.normalizer = normalizers.Sequence(steps)
-    read = list(checked(texts))
+        pipeline = [normalizers.Lowercase(), *([backend.normalizer] if backend.normalizer else [])]
+        backend.normalizer = normalizers.Sequence(pipeline)
+    corpus = list(check_texts(texts))
     try:
-        backend.train_from_iterator(read, trainer)
+        backend.train_from_iterator(corpus, trainer)
     except Exception as error:  # the library raises nothing narrower
         if kind != "unigram":
             raise
-        raise too_small(vocab_size, len(SPECIAL) + len(set("▁".join(read))) + 1) from error
+        raise vocabulary_too_small(vocab_size, len(SPECIAL_TOKENS) + len(set("▁".join(corpus))) + 1) from error
     if kind == "wordpiece":
-        backend.post_processor = around(backend)
+        backend.post_processor = bert_template(backend)
     return Tokenizer(backend)
 
 
-def checked(texts: Iterable[str]) -> Iterator[str]:
-    """The texts to learn from, if that is what they are."""
+def check_texts(texts: Iterable[str]) -> Iterator[str]:
+    """The texts themselves; refused unless they are strings, at least one of them not blank."""
     if isinstance(texts, str):
         raise InputError(
             "Texts are a list of texts; one text alone would be read letter by letter. Use [text].",
@@ -159,7 +163,7 @@ def check_text(text: object) -> None:
         ) from error
 
 
-def too_small(vocab_size: object, smallest: int) -> ConfigError:
+def vocabulary_too_small(vocab_size: object, smallest: int) -> ConfigError:
     return ConfigError(
         "vocab_size",
         vocab_size,
@@ -169,12 +173,15 @@ def too_small(vocab_size: object, smallest: int) -> ConfigError:
 
 
 def load_tokenizer(folder: str | Path) -> Tokenizer:
-    """From the files of a checkpoint: tokenizer.json, BERT's vocab.txt, GPT-2's vocab.json and merges.txt, T5's spiece."""
+    """The tokenizer in a checkpoint's folder.
+
+    From tokenizer.json, BERT's vocab.txt, GPT-2's vocab.json and merges.txt, or T5's spiece.model, whichever is first.
+    """
     folder = Path(folder)
     readers = {
-        "tokenizer.json": from_json,
-        "vocab.txt": from_wordpieces,
-        "merges.txt": from_merges,
+        "tokenizer.json": load_tokenizer_json,
+        "vocab.txt": load_wordpiece,
+        "merges.txt": load_byte_pairs,
         "spiece.model": lambda folder: read_sentencepiece(folder / "spiece.model"),
     }
     for name, read in readers.items():
@@ -188,7 +195,7 @@ def load_tokenizer(folder: str | Path) -> Tokenizer:
                     name=name,
                     folder=folder,
                     why=why,
-                    remedy=_as_json(folder) if name == "spiece.model" else verbatim(""),
+                    remedy=_conversion_hint(folder) if name == "spiece.model" else verbatim(""),
                 ) from error
     raise InputError(
         "There is no tokenizer in {folder}: none of {listed} is there.",
@@ -197,25 +204,26 @@ def load_tokenizer(folder: str | Path) -> Tokenizer:
     )
 
 
-def _as_json(folder: Path) -> Text:
-    """The way out where only the `sentencepiece` library can read its own file."""
-    how = f"transformers.AutoTokenizer.from_pretrained({str(folder)!r}).save_pretrained({str(folder)!r})"
-    return Text(". It may be turned into a tokenizer.json: {how}", how=how)
+def _conversion_hint(folder: Path) -> Text:
+    """How to convert a file that only the `sentencepiece` library can read."""
+    command = f"transformers.AutoTokenizer.from_pretrained({str(folder)!r}).save_pretrained({str(folder)!r})"
+    return Text(". It may be turned into a tokenizer.json: {how}", how=command)
 
 
-def shown_bytes(token: str) -> str:
-    """A byte-level token: its text, and the bytes of what is only a part of a character."""
-    raw = bytes(BYTE_OF[c] for c in token) if all(c in BYTE_OF for c in token) else token.encode()
-    shown, broken = "", b""
+def show_bytes(token: str) -> str:
+    """A byte-level token as text; parts of a character as bytes in hexadecimal, ⟨E4 B8⟩."""
+    known = all(character in BYTE_BY_CHARACTER for character in token)
+    raw = bytes(BYTE_BY_CHARACTER[character] for character in token) if known else token.encode()
+    text, partial = "", b""  # partial: bytes so far that form no character
     while raw:
         try:
-            whole, part, raw = raw.decode(), b"", b""
+            valid, invalid, raw = raw.decode(), b"", b""
         except UnicodeDecodeError as error:
-            whole, part, raw = raw[: error.start].decode(), raw[error.start : error.end], raw[error.end :]
-        if whole:
-            shown, broken = shown + _hexadecimal(broken) + whole.translate(SHOWN), b""
-        broken += part
-    return shown + _hexadecimal(broken)
+            valid, invalid, raw = raw[: error.start].decode(), raw[error.start : error.end], raw[error.end :]
+        if valid:
+            text, partial = text + _hexadecimal(partial) + valid.translate(VISIBLE_SPACES), b""
+        partial += invalid
+    return text + _hexadecimal(partial)
 
 
 def _hexadecimal(raw: bytes) -> str:
@@ -223,22 +231,22 @@ def _hexadecimal(raw: bytes) -> str:
 
 
 def _byte_alphabet() -> dict[str, int]:
-    """GPT-2 writes each byte as one printable character: its own if it has one, else one from U+0100 on."""
+    """GPT-2's spelling of bytes, one printable character each: its own if it has one, else one from U+0100 on."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(b): b for b in printable} | {chr(0x100 + n): b for n, b in enumerate(others)}
 
 
-BYTE_OF = _byte_alphabet()
+BYTE_BY_CHARACTER = _byte_alphabet()
 
 
 __all__ = [
-    "BERT_SPECIAL",
-    "BYTE_OF",
+    "BERT_SPECIAL_TOKENS",
+    "BYTE_BY_CHARACTER",
     "KINDS",
-    "SPECIAL",
+    "SPECIAL_TOKENS",
     "Tokenizer",
     "load_tokenizer",
-    "shown_bytes",
+    "show_bytes",
     "train_tokenizer",
 ]

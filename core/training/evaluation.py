@@ -9,7 +9,7 @@ from torch import nn
 
 from core.decoding import generate
 from core.tasks.base import Task
-from core.tasks.layouts import BOS, EOS, PAD, Examples, ended, prompt
+from core.tasks.layouts import BOS, EOS, PAD, Examples, prompt, target_with_eos
 from core.training.loop import score
 
 CHUNK, MOST_SCORES = 128, 2**26  # problems per forward pass; fewer if they are long and the words many
@@ -54,7 +54,7 @@ def _answered(model: nn.Module, task: Task, examples: Examples, form: str) -> tu
 
 def _written(model: nn.Module, examples: Examples, form: str) -> tuple[float, int]:
     """Tokens right when the model reads its own writing, not the right answer so far."""
-    target, target_lengths = ended(examples)
+    target, target_lengths = target_with_eos(examples)
     source, lengths = prompt(examples, form)
     device = _device(model)
     signs = {"bos": BOS, "eos": EOS, "pad": PAD}  # the task's, wherever the model comes from

@@ -5,16 +5,16 @@ from fastapi.testclient import TestClient
 from app.routes import router
 from app.routes.errors import add_error_handlers
 from app.service.checkpoints import checkpoint_runs
-from app.service.checkpoints.checkpoint_cache import BUDGET, CheckpointCache
+from app.service.checkpoints.checkpoint_cache import DEFAULT_BUDGET, CheckpointCache
 
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """An empty folder of checkpoints and an empty cache with a long timeout; the previous ones are restored."""
-    monkeypatch.setattr("app.service.checkpoints.checkpoint_cache.PATIENCE", 60)
+    """An empty checkpoint folder and an empty cache with a long timeout; the previous ones are restored afterwards."""
+    monkeypatch.setattr("app.service.checkpoints.checkpoint_cache.WAIT_SECONDS", 60)
     before = checkpoint_runs.settings.root, checkpoint_runs.checkpoint_cache
     checkpoint_runs.checkpoint_cache = CheckpointCache()
-    checkpoint_runs.set_up(tmp_path / "root", BUDGET)
+    checkpoint_runs.configure_checkpoints(tmp_path / "root", DEFAULT_BUDGET)
     (tmp_path / "root").mkdir()
     yield tmp_path / "root"
     checkpoint_runs.settings.root, checkpoint_runs.checkpoint_cache = before

@@ -1,4 +1,4 @@
-"""Fine-tuned against from scratch: the numbers that come with the app are those of the runs they are said to be of."""
+"""Fine-tuning against training from scratch: the stored numbers are those of the runs whose keys stand beside them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from core.runs.fork import Origin
 from core.runs.recipes.fine_tuning import PRETRAINING, TUNING, fine_tuned, pretraining
 from core.runs.run import Run, key_of
 
-WAYS = ("tuned", "scratch")
+METHODS = ("tuned", "scratch")
 
 
-def test_the_recipes_are_those_of_the_numbers():
+def test_the_keys_are_those_of_the_recipes():
     facts = fine_tuning.comparison()
     assert facts["labels"] == list(fine_tuning.LABELS) and facts["seeds"] == list(fine_tuning.SEEDS)
     assert (facts["first_steps"], facts["steps"]) == (PRETRAINING["steps"], TUNING["steps"])
@@ -32,23 +32,23 @@ def test_the_recipes_are_those_of_the_numbers():
 
 def test_fine_tuned_beats_scratch_with_the_fewest_labels_in_every_seed():
     facts = fine_tuning.comparison()
-    tuned, scratch = ([row[0] for row in facts[way]["accuracy"]] for way in WAYS)
+    tuned, scratch = ([row[0] for row in facts[method]["accuracy"]] for method in METHODS)
     assert len(tuned) == 5 and all(a > b + 0.03 for a, b in zip(tuned, scratch, strict=True))
     assert sum(tuned) / 5 > sum(scratch) / 5 + 0.08
     assert min(scratch) > facts["chance"] - 0.05, "scratch has learnt something too"
-    assert len({key for way in WAYS for row in facts[way]["keys"] for key in row}) == 60
+    assert len({key for method in METHODS for row in facts[method]["keys"] for key in row}) == 60
 
 
-def test_the_page_gets_them():
+def test_the_route_returns_the_stored_results():
     assert TestClient(make_app()).get("/api/fine-tuning").json() == fine_tuning.comparison()
 
 
 @pytest.mark.slow
-def test_measured_again_they_are_the_same():
+def test_measured_again_the_numbers_are_the_same():
     facts = fine_tuning.comparison()
-    pretrained = fine_tuning.trained(Run(pretraining(), facts["seeds"][0]))
-    exactly = facts["measured_with"] == fine_tuning.rounding()
+    pretrained = fine_tuning.train_run(Run(pretraining(), facts["seeds"][0]))
+    same_platform = facts["measured_with"] == fine_tuning.platform_facts()
     for i, labels in enumerate(facts["labels"][:2]):
-        for way, (key, accuracy) in fine_tuning.compare(pretrained, labels).items():
-            assert key == facts[way]["keys"][0][i]
-            assert accuracy == pytest.approx(facts[way]["accuracy"][0][i], abs=1e-6 if exactly else 0.05)
+        for method, (key, accuracy) in fine_tuning.compare(pretrained, labels).items():
+            assert key == facts[method]["keys"][0][i]
+            assert accuracy == pytest.approx(facts[method]["accuracy"][0][i], abs=1e-6 if same_platform else 0.05)

@@ -46,7 +46,9 @@ def test_texts_shares_and_attention_are_cores(name, how):
         else:
             logits = model(torch.tensor([prompt.tokens + ids[:-1]])).logits[0, len(prompt.tokens) - 1 :]
     before = logits.softmax(-1)
-    narrowed = filters.narrow(logits, core.decoding.Decoding(**how)) if how.get("strategy") == "sample" else logits
+    narrowed = (
+        filters.warp_logits(logits, core.decoding.Decoding(**how)) if how.get("strategy") == "sample" else logits
+    )
     for at, step in enumerate(header["steps"]):
         assert step["chosen"] == ids[at]
         np.testing.assert_allclose(step["before"], before[at, step["ids"]], atol=1e-5)
@@ -176,7 +178,7 @@ def test_a_text_ended_by_max_len_says_so():
 def test_several_tokens_may_end_a_text():
     rows = torch.tensor([[5, 6, 3, 0], [5, 4, 0, 0], [5, 6, 7, 8]])
     special_tokens = generation.SpecialTokens(1, (3, 4), 0)
-    texts = generation.trim_texts(core.decoding.Written(rows, torch.zeros(3)), special_tokens)
+    texts = generation.trim_texts(core.decoding.GenerationResult(rows, torch.zeros(3)), special_tokens)
     assert texts == [[5, 6, 3], [5, 4], [5, 6, 7, 8]]
 
 

@@ -63,19 +63,21 @@ def test_equal_requests_at_once_are_computed_once(monkeypatch):
 
 def test_a_run_is_opened_once_and_large_ones_make_way(monkeypatch):
     names, load = [], shipped.load
-    monkeypatch.setattr(run_registry, "_runs", LRUCache(run_registry.OPENED_BYTES, run_registry._held))
+    monkeypatch.setattr(
+        run_registry, "_loaded_runs", LRUCache(run_registry.LOADED_RUNS_BYTES, run_registry._memory_bytes)
+    )
     monkeypatch.setattr(shipped, "load", lambda name: names.append(name) or load(name))
     results = run_concurrently(6, lambda: run_registry.open_run("parity-gru"))
     assert names == ["parity-gru"] and len({id(one) for one in results}) == 1
-    assert run_registry._held(results[0]) == run_registry.OPENED_BYTES // run_registry.MOST_OPENED
-    monkeypatch.setattr(run_registry._runs, "capacity", 1)
+    assert run_registry._memory_bytes(results[0]) == run_registry.LOADED_RUNS_BYTES // run_registry.MAX_LOADED_RUNS
+    monkeypatch.setattr(run_registry._loaded_runs, "capacity", 1)
     run_registry.open_run("parity-rnn")
-    assert list(run_registry._runs.values) == [("parity-rnn",)]
+    assert list(run_registry._loaded_runs.values) == [("parity-rnn",)]
 
 
 def test_answers_of_all_kinds_share_one_budget(monkeypatch):
-    monkeypatch.setattr(run_registry, "_answers", answers := LRUCache(100, len))
-    first, second = (run_registry.kept(lambda run, n: bytes(n)) for _ in range(2))
+    monkeypatch.setattr(run_registry, "_responses", answers := LRUCache(100, len))
+    first, second = (run_registry.cached(lambda run, n: bytes(n)) for _ in range(2))
     first.__wrapped__.__qualname__, second.__wrapped__.__qualname__ = "first", "second"
     for n in (40, 41):
         first("parity-lstm", n)

@@ -229,7 +229,7 @@ def test_training_one_scheme_again_gives_the_numbers_shown():
     facts = extrapolation.comparison()
     one = next(one for one in facts["schemes"] if one["scheme"] == "rope")
     torch.set_num_threads(1)
-    run = extrapolation.trained(extrapolation.recipe_of("rope"), facts["seeds"][0])
+    run = extrapolation.train_run(extrapolation.recipe_of("rope"), facts["seeds"][0])
     assert run.key == one["keys"][0]
     picked = (4, 8, 12, 16, 24)
     shown = [one["accuracy"][0][facts["lengths"].index(length)] for length in picked]

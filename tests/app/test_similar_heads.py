@@ -7,7 +7,7 @@ from app.service import payload
 from app.service.inputs import input_from_text
 from app.service.runs import run_registry
 from core.analysis.head_similarity import ALIKE
-from tests.app.checkpoints.made_checkpoints import ask
+from tests.app.checkpoints.small_checkpoints import post
 
 MINILM = "checkpoint:all-MiniLM-L6-v2"
 
@@ -57,5 +57,5 @@ def test_invalid_requests_are_refused_with_a_sentence(client, changes, words):
         "run": "induction-gpt", "text": "t g w b t g w b", "step": toy.snapshots[-1].step,
         "point": "blocks.0.attn", "head": 0, "where": "induction-gpt", **changes,
     }  # fmt: skip
-    answer = ask(client, "like", **body)
+    answer = post(client, "like", **body)
     assert words in answer["problem"]["en"] and answer["problem"]["zh"]

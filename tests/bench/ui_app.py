@@ -20,9 +20,9 @@ import uvicorn
 from fastapi import FastAPI
 
 from app.main import make_app
-from app.service.runs.job_service import Settings, job_service
-from app.service.runs.run_registry import RunEntry, offer
-from app.service.runs.shipped import LoadedRun
+from app.service.runs.job_service import JobSettings, job_service
+from app.service.runs.loaded_run import LoadedRun
+from app.service.runs.run_registry import RunEntry, register_run
 from core.messages import verbatim
 from core.runs.recipes import make_recipe
 from core.runs.run import Run
@@ -46,7 +46,7 @@ def offer_wide(name: str, tokens: int) -> None:
     run.snapshots.kept = run.snapshots.kept[-1:]
     facts = {"recipe": recipe.to_dict(), "seed": 0, "accuracy": 0.5, "accuracy_by_length": {}}
     title = verbatim(f"12 × 12 heads, {tokens} tokens")
-    offer(RunEntry(name, title, title, opened=LoadedRun(name, run, [], facts)))
+    register_run(RunEntry(name, title, title, loaded_run=LoadedRun(name, run, [], facts)))
 
 
 def bare_page() -> gr.Blocks:
@@ -68,7 +68,7 @@ def main() -> None:
     if side == "ours":
         offer_wide("wide-64", 64)
         offer_wide("wide-512", 512)
-        job_service.open(Settings(Path(tempfile.mkdtemp(prefix="innerview-bench-"))))
+        job_service.open(JobSettings(Path(tempfile.mkdtemp(prefix="innerview-bench-"))))
         app = make_app()
     else:
         app = gr.mount_gradio_app(FastAPI(), bare_page(), path="/")

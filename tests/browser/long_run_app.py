@@ -9,8 +9,8 @@ import torch
 import uvicorn
 
 from app.main import make_app
-from app.service.runs.run_registry import RunEntry, offer
-from app.service.runs.shipped import LoadedRun
+from app.service.runs.loaded_run import LoadedRun
+from app.service.runs.run_registry import RunEntry, register_run
 from core.messages import Text, verbatim
 from core.runs.recipes import make_recipe
 from core.runs.run import Run
@@ -60,7 +60,9 @@ def offer_runs() -> None:
     """Registers these runs beside the shipped ones, in this process."""
     for name, run in ((NAME, long_run()), (ODD_NAME, odd_run("gpt")), (ODD_LSTM, odd_run("lstm"))):
         facts = {"recipe": run.recipe.to_dict(), "seed": run.seed, "accuracy": 0.5, "accuracy_by_length": {}}
-        offer(RunEntry(name, verbatim(name), Text("**untrained**"), opened=LoadedRun(name, run, [], facts)))
+        register_run(
+            RunEntry(name, verbatim(name), Text("**untrained**"), loaded_run=LoadedRun(name, run, [], facts))
+        )
     task = type(odd_run("gpt").task)
     show = task.show
     task.show = lambda self, ids: odd_tokens(ids) if self.n_symbols == len(ODD_TOKENS) else show(self, ids)

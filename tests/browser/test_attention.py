@@ -23,7 +23,7 @@ from tests.browser import long_run_app
 from tests.browser.conftest import free_port, serve_app
 from tests.browser.page_driver import choose_run, open_app, page_state
 
-FIRST = shipped.SHIPPED[0]
+FIRST = shipped.SHIPPED_RUNS[0]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 import core
 from app.i18n import WORDS
-from app.service.build.option_titles import NAMES
+from app.service.build.option_titles import OPTION_TITLES
 from core.config.families import CONFIGS
 from tests.browser.build_tab import (
     capture_meta,
@@ -161,7 +161,7 @@ def test_it_looks_right_everywhere(new_page, size, theme, locale):
     labels = page.locator(".build-column .control > label")
     for label in labels.all():
         title, name = label.locator("span").text_content(), label.locator("code").text_content()
-        assert title == NAMES[name][language]
+        assert title == OPTION_TITLES[name][language]
         clipped = label.evaluate("(one) => one.scrollWidth > one.clientWidth + 1")
         assert not clipped or not label.is_visible(), name
     wide = page.locator(".build-below > *").evaluate_all(

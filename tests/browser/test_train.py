@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 import core
 from app.i18n import WORDS
-from app.service.training.requests import count
+from app.service.training.requests import parameter_count
 from core.runs.recipes import make_recipe
 from tests.browser.page_driver import choose_run, page_state, wait_until
 from tests.browser.train_tab import choose_recipe, focused_run, open_train, press_control, press_train, wait_for_run
@@ -33,7 +33,7 @@ def test_first_look_has_a_worked_example_and_one_button(new_page, size, theme, l
     expect(hero.locator(".token:not(.answer-token)")).to_have_text(task.show(source))
     expect(hero.locator(".answer-token")).to_have_text(getattr(task.label_names[int(one.target[0])], locale[:2]))
     expect(page.locator(".train-foot .train-go")).to_be_visible()
-    expect(page.locator(".train-facts")).to_contain_text(f"{count(core.recipe('lstm', 'parity')):,}")
+    expect(page.locator(".train-facts")).to_contain_text(f"{parameter_count(core.recipe('lstm', 'parity')):,}")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "wider than the screen"
     expect(page.locator("#timeline")).to_be_hidden()
     assert page_state(page, "s.state.tab") == "train"
@@ -74,7 +74,7 @@ def test_training_moves_the_chart_and_every_tab_looks_at_it_afterwards(new_page,
         wait_until(page, f"s.state.tab === '{other}' && s.state.run === '{key}'")
         expect(page.locator(".view .problem:visible")).to_have_count(0)
     expect(page.locator(".build-whose")).to_contain_text(f"seed {run.seed}")
-    expect(page.locator(".build-diagram .caption b").first).to_have_text(f"{count(recipe):,}")
+    expect(page.locator(".build-diagram .caption b").first).to_have_text(f"{parameter_count(recipe):,}")
     choose_run(page, "induction-gpt")
     choose_run(page, key)
 
@@ -218,7 +218,7 @@ def test_a_recipe_is_what_core_makes_of_it(new_page):
     choose_recipe(page, "transformer", "copy", "learned", model={"n_heads": 8}, task_options={"n_symbols": 12})
     recipe = make_recipe("transformer", "copy", model={"d_model": 64, "n_heads": 8, "n_layers": 1, "d_ff": 64, "norm_placement": "pre", "tie_embeddings": False, "position": "learned"}, task_options={"n_symbols": 12}, training={"lr": 1e-2, "steps": 100, "schedule": "linear"})  # fmt: skip
     wait_until(page, f"s.shown.check?.key === '{core.runs.run.key_of(recipe, 0)}'")
-    expect(page.locator(".train-facts")).to_contain_text(f"{count(recipe):,}")
+    expect(page.locator(".train-facts")).to_contain_text(f"{parameter_count(recipe):,}")
     changed = page.locator(".train-recipe .control.changed label code")
     expect(changed).to_have_text(["n_symbols", "n_heads"])
 

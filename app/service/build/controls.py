@@ -1,4 +1,4 @@
-"""Options as the page needs them to make its controls; `static/js/controls.js` draws them."""
+"""Options as JSON, from which `static/js/controls.js` makes the controls of the page."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from app.i18n import in_all_languages
-from app.service.build.option_titles import title_of
+from app.service.build.option_titles import option_title
 from core import Option
 
 
 def control(option: Option) -> dict[str, Any]:
     return {
         "name": option.name,
-        "title": in_all_languages(title_of(option.name)),
+        "title": in_all_languages(option_title(option.name)),
         "kind": "choice" if option.kind is str else option.kind.__name__,
         "help": in_all_languages(option.help),
         "low": _finite(option.low),
@@ -30,5 +30,5 @@ def controls(options: Iterable[Option]) -> list[dict[str, Any]]:
 
 
 def _finite(bound: float) -> float | None:
-    """JSON knows no infinity."""
+    """JSON has no infinity."""
     return bound if math.isfinite(bound) else None

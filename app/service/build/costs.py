@@ -1,4 +1,4 @@
-"""What the model being built costs against the length of its input: predicted for any size, measured for small ones."""
+"""Costs of the model on the Build tab by input length: predicted for any size, measured for small models."""
 
 from __future__ import annotations
 
@@ -14,45 +14,46 @@ from core.analysis.layer_costs import layers_compared
 from core.config.families import Config
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512, 1_024)
-LARGEST, MOST_FLOPS, LONGEST = 3_000_000, 4_000_000_000, 512  # of what is measured: parameters, operations, tokens
-MOST_STEPS = 768  # of recurrent layers: 3 to 4 ms each, most of it spent on counting
+MAX_PARAMETERS, MAX_FLOPS, MAX_TOKENS = 3_000_000, 4_000_000_000, 512  # of what is measured
+MAX_RECURRENT_POSITIONS = 768  # over all layers: 3 to 4 ms each, most of it for counting operations
 PARTS = ("projections", "attention", "feed-forward", "recurrence", "head", "all")
 
 
-def predicted(config: Config) -> dict[str, Any]:
-    """Curves over the lengths the model takes, and which of them can be measured here."""
+def predict_costs(config: Config) -> dict[str, Any]:
+    """Operations and memory at the lengths the model takes, and which of these lengths can be measured here."""
     lengths = [n for n in LENGTHS if n <= config.max_len] or [config.max_len]
-    parts = [costs.flops(config, n) for n in lengths]
+    flops = [costs.flops(config, n) for n in lengths]
     a, b, c = costs.activation_formula(config)
     return {
         "lengths": lengths,
-        "flops": {part: [found[part] for found in parts] for part in PARTS if part in parts[0]},
+        "flops": {part: [by_part[part] for by_part in flops] for part in PARTS if part in flops[0]},
         "activations": [costs.activation_bytes(config, n) for n in lengths],
         "formula": {"a": a, "b": b, "c": c},
         "state": [costs.state_bytes(config, n) for n in lengths],
-        "measurable": [n for n, found in zip(lengths, parts, strict=True) if _fits(config, n, sum(found.values()))],
+        "measurable": [
+            n for n, by_part in zip(lengths, flops, strict=True) if _is_measurable(config, n, sum(by_part.values()))
+        ],
     }
 
 
-def _fits(config: Config, n: int, flops: int) -> bool:
-    small = costs.parameter_count(config) <= LARGEST and flops <= MOST_FLOPS
-    return small and n <= LONGEST and costs.recurrent_steps(config, n) <= MOST_STEPS
+def _is_measurable(config: Config, n: int, flops: int) -> bool:
+    small = costs.parameter_count(config) <= MAX_PARAMETERS and flops <= MAX_FLOPS
+    return small and n <= MAX_TOKENS and costs.recurrent_steps(config, n) <= MAX_RECURRENT_POSITIONS
 
 
 @lru_cache(maxsize=4)
-def _model(config: Config) -> nn.Module:
+def _untrained_model(config: Config) -> nn.Module:
     return costs.fresh(config)
 
 
-def measured(config: Config, n: int) -> dict[str, Any]:
-    if n > config.max_len or not _fits(config, n, sum(costs.flops(config, n).values())):
+def measure_costs(config: Config, n: int) -> dict[str, Any]:
+    if n > config.max_len or not _is_measurable(config, n, sum(costs.flops(config, n).values())):
         raise InputError(
-            "At {n} tokens this model is too large or too slow to be run here; its cost is predicted only.",
-            n=n,
+            "At {n} tokens this model is too large or too slow to be run here; its cost is predicted only.", n=n
         )
-    return asdict(costs.measure(_model(config), n))
+    return asdict(costs.measure(_untrained_model(config), n))
 
 
-def layers() -> list[dict[str, Any]]:
-    """The three kinds of layer, stated and measured."""
-    return [asdict(one) for one in layers_compared()]
+def compare_layers() -> list[dict[str, Any]]:
+    """Recurrent, convolutional and attention layer: the stated complexities and measured costs."""
+    return [asdict(layer) for layer in layers_compared()]

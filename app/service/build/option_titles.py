@@ -1,10 +1,10 @@
-"""What an option is called on the page; its identifier, as Python takes it, stands beside."""
+"""Titles of options on the page, by their identifiers in Python."""
 
 from __future__ import annotations
 
 from core.messages import Text, verbatim
 
-NAMES: dict[str, Text] = {
+OPTION_TITLES: dict[str, Text] = {
     # models
     "vocab_size": Text("vocabulary"),
     "n_layers": Text("layers"),
@@ -65,7 +65,7 @@ NAMES: dict[str, Text] = {
     "n_sentences": Text("sentences"),
     "mask_share": Text("share masked"),
     "n_facts": Text("facts"),
-    # one's own files
+    # files of the user
     "unit": Text("one token is"),
     "max_vocab": Text("most tokens told apart"),
     "context": Text("tokens at a time"),
@@ -86,7 +86,7 @@ NAMES: dict[str, Text] = {
     "ema": Text("weight average"),
     "adversarial": Text("adversarial push"),
     "curriculum": Text("curriculum"),
-    # writing
+    # generation
     "strategy": Text("strategy"),
     "max_new": Text("new tokens"),
     "temperature": Text("temperature"),
@@ -101,6 +101,6 @@ NAMES: dict[str, Text] = {
 }
 
 
-def title_of(name: str) -> Text:
-    """An option nobody has named yet is called by its identifier."""
-    return NAMES.get(name, verbatim(name))
+def option_title(name: str) -> Text:
+    """Falls back to the identifier."""
+    return OPTION_TITLES.get(name, verbatim(name))

@@ -1,7 +1,7 @@
-"""Loaded checkpoints: one copy each for all sessions, within a budget of memory, read in the background.
+"""Cache of loaded checkpoints: one copy each for all sessions, within a memory budget, loaded in the background.
 
-Whoever asks for one while it is being read waits a moment, then is told how far it has come and may ask again. When a
-new one needs room, those that nobody has used for longest go.
+A request for a checkpoint that is still being loaded waits for `WAIT_SECONDS`, then gets a `NotReadyError` with the
+progress so far. When a new checkpoint needs memory, the least recently used ones are evicted.
 """
 
 from __future__ import annotations
@@ -17,91 +17,92 @@ from app.i18n import in_all_languages
 from core import InputError
 from core.runs.pretrained_run import PretrainedRun
 
-PATIENCE = 1.5  # seconds that a request waits, and holds one of the server's threads
+WAIT_SECONDS = 1.5  # a request that waits holds one of the server's threads
 GIGABYTE = 1_000_000_000
-BUDGET = 2 * GIGABYTE  # unless somebody says otherwise
-REMEMBERED = 64  # of those that ended: what went wrong
+DEFAULT_BUDGET = 2 * GIGABYTE
+MAX_FINISHED_LOADS = 64  # remembered, with their errors
 
 
 class NotReadyError(InputError):
-    """Not now; the same question will be answered in a while."""
+    """Not yet: the same request can be answered later."""
 
     again = True
 
 
-class Stopped(Exception):
-    """Somebody no longer wants it."""
+class LoadStopped(Exception):
+    """Raised in the loading thread after `LoadProgress.stop_requested` was set."""
 
 
 @dataclass
-class Reading:
-    """One checkpoint on its way into memory."""
+class LoadProgress:
+    """State of one checkpoint that is being loaded or downloaded, shared with the thread that does it."""
 
     bytes: int
-    fetches: bool = False  # from the hub
-    done: float = 0.0  # 0 … 1
-    stop: threading.Event = field(default_factory=threading.Event)
-    ended: threading.Event = field(default_factory=threading.Event)
-    problem: InputError | None = None
+    is_download: bool = False
+    fraction: float = 0.0  # 0 … 1
+    stop_requested: threading.Event = field(default_factory=threading.Event)
+    finished: threading.Event = field(default_factory=threading.Event)
+    error: InputError | None = None
 
-    def tell(self, share: float) -> None:
-        """Called by whoever reads, again and again."""
-        self.done = share
-        if self.stop.is_set():
-            raise Stopped
+    def report(self, fraction: float) -> None:
+        """Called again and again by the loading thread; raises `LoadStopped` if it should end."""
+        self.fraction = fraction
+        if self.stop_requested.is_set():
+            raise LoadStopped
 
 
-Read = Callable[[Reading], PretrainedRun]
+Load = Callable[[LoadProgress], PretrainedRun]
 
 
 @dataclass
 class CheckpointCache:
-    budget: int = BUDGET
-    rate: float | None = None  # bytes a second, as measured when the last one was read
-    ready: OrderedDict[str, tuple[PretrainedRun, int]] = field(
+    budget: int = DEFAULT_BUDGET
+    bytes_per_second: float | None = None  # as measured at the last load
+    loaded: OrderedDict[str, tuple[PretrainedRun, int]] = field(
         default_factory=OrderedDict
-    )  # least used first; with bytes
-    reading: dict[str, Reading] = field(default_factory=dict)
+    )  # least recently used first; with bytes
+    loads: dict[str, LoadProgress] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
-    turn: threading.Lock = field(default_factory=threading.Lock)  # one is read at a time
+    load_lock: threading.Lock = field(default_factory=threading.Lock)  # one checkpoint is loaded at a time
 
-    def has(self, key: str) -> bool:
+    def is_loaded(self, key: str) -> bool:
         with self.lock:
-            return key in self.ready
+            return key in self.loaded
 
-    def used(self) -> int:
+    def used_bytes(self) -> int:
         with self.lock:
-            return sum(size for _, size in self.ready.values())
+            return sum(size for _, size in self.loaded.values())
 
-    def begin(self, key: str, size: int, read: Read) -> None:
-        """Read it in the background, unless it is there or on its way."""
+    def start_loading(self, key: str, size: int, load: Load) -> None:
+        """Load a checkpoint in the background, unless it is loaded or being loaded."""
         with self.lock:
-            if key in self.ready:
+            if key in self.loaded:
                 return
             self.check_budget(size)
-            self._send_for(key, lambda reading: self._put(key, reading, read), size)
+            self._start_thread(key, lambda progress: self._load(key, progress, load), size)
 
-    def fetch(self, key: str, work: Callable[[Reading], None]) -> None:
-        """Bring it here in the background; one at a time."""
+    def start_download(self, key: str, download: Callable[[LoadProgress], None]) -> None:
+        """Download a checkpoint in the background; one at a time."""
         with self.lock:
-            if any(one.fetches and not one.ended.is_set() for other, one in self.reading.items() if other != key):
-                raise InputError(
-                    "Another checkpoint is being downloaded; one at a time.",
-                )
-            self._send_for(key, work, fetches=True)
+            others = (progress for other, progress in self.loads.items() if other != key)
+            if any(progress.is_download and not progress.finished.is_set() for progress in others):
+                raise InputError("Another checkpoint is being downloaded; one at a time.")
+            self._start_thread(key, download, is_download=True)
 
-    def _send_for(self, key: str, work: Callable[[Reading], None], size: int = 0, fetches: bool = False) -> None:
-        if self._is_moving(key):
+    def _start_thread(
+        self, key: str, work: Callable[[LoadProgress], None], size: int = 0, is_download: bool = False
+    ) -> None:
+        if self._is_active(key):
             return
-        self.reading.pop(key, None)
-        ended = [other for other, one in self.reading.items() if one.ended.is_set()]
-        for other in ended[: -REMEMBERED + 1]:
-            del self.reading[other]
-        reading = self.reading[key] = Reading(size, fetches)
-        threading.Thread(target=self._safely, args=(reading, work), daemon=True).start()
+        self.loads.pop(key, None)
+        finished = [other for other, progress in self.loads.items() if progress.finished.is_set()]
+        for other in finished[: -MAX_FINISHED_LOADS + 1]:
+            del self.loads[other]
+        progress = self.loads[key] = LoadProgress(size, is_download)
+        threading.Thread(target=self._run_thread, args=(progress, work), daemon=True).start()
 
-    def _is_moving(self, key: str) -> bool:
-        return key in self.reading and not self.reading[key].ended.is_set()
+    def _is_active(self, key: str) -> bool:
+        return key in self.loads and not self.loads[key].finished.is_set()
 
     def check_budget(self, size: int) -> None:
         if size > self.budget:
@@ -112,67 +113,69 @@ class CheckpointCache:
                 have=have,
             )
 
-    def _put(self, key: str, reading: Reading, read: Read) -> None:
-        with self.turn:
-            reading.tell(0.0)
-            self._make_room(reading.bytes)
-            began = time.monotonic()
-            checkpoint = read(reading)
-            self.rate = reading.bytes / max(1e-3, time.monotonic() - began)
+    def _load(self, key: str, progress: LoadProgress, load: Load) -> None:
+        with self.load_lock:
+            progress.report(0.0)
+            self._evict(progress.bytes)
+            started = time.monotonic()
+            checkpoint = load(progress)
+            self.bytes_per_second = progress.bytes / max(1e-3, time.monotonic() - started)
             with self.lock:
-                self.ready[key] = checkpoint, reading.bytes
+                self.loaded[key] = checkpoint, progress.bytes
 
-    def _safely(self, reading: Reading, work: Callable[[Reading], None]) -> None:
+    def _run_thread(self, progress: LoadProgress, work: Callable[[LoadProgress], None]) -> None:
         try:
-            work(reading)
-        except Stopped:
-            reading.problem = InputError("Loading was stopped.")
+            work(progress)
+        except LoadStopped:
+            progress.error = InputError("Loading was stopped.")
         except InputError as error:
-            reading.problem = error
+            progress.error = error
         except MemoryError:
-            reading.problem = InputError("There is not enough memory left for it.")
+            progress.error = InputError("There is not enough memory left for it.")
         except Exception:
-            reading.problem = InputError("It could not be loaded.")
-            raise  # the cause belongs in the server's log
+            progress.error = InputError("It could not be loaded.")
+            raise  # the traceback belongs in the server's log
         finally:
-            reading.ended.set()
+            progress.finished.set()
 
-    def _make_room(self, size: int) -> None:
+    def _evict(self, size: int) -> None:
+        """Remove the least recently used checkpoints until `size` more bytes fit into the budget."""
         with self.lock:
-            while self.ready and self.used() + size > self.budget:
-                self.ready.popitem(last=False)
+            while self.loaded and self.used_bytes() + size > self.budget:
+                self.loaded.popitem(last=False)
 
-    def get(self, key: str, size: int, read: Read) -> PretrainedRun:
-        """The one copy there is; it is read first if it had to make way for another."""
+    def get(self, key: str, size: int, load: Load) -> PretrainedRun:
+        """The shared copy; loaded first if it is not in the cache (any more)."""
         while True:
             with self.lock:
-                self.begin(key, size, read)
-                if key in self.ready:
-                    self.ready.move_to_end(key)
-                    return self.ready[key][0]
-                reading = self.reading[key]
-            if not reading.ended.wait(PATIENCE):
+                self.start_loading(key, size, load)
+                if key in self.loaded:
+                    self.loaded.move_to_end(key)
+                    return self.loaded[key][0]
+                progress = self.loads[key]
+            if not progress.finished.wait(WAIT_SECONDS):
                 raise NotReadyError(
                     "The checkpoint is still being loaded: {done:.0%} so far.",
-                    done=reading.done,
+                    done=progress.fraction,
                 )
-            if reading.problem is not None:
-                raise reading.problem
+            if progress.error is not None:
+                raise progress.error
 
     def stop(self, key: str) -> None:
         with self.lock:
-            if self._is_moving(key):
-                self.reading[key].stop.set()
+            if self._is_active(key):
+                self.loads[key].stop_requested.set()
 
-    def state(self, key: str) -> dict[str, Any]:
+    def status(self, key: str) -> dict[str, Any]:
+        """For the page: `status` is "ready", "loading", "failed" or "away" (not in memory)."""
         with self.lock:
-            if key in self.ready:
+            if key in self.loaded:
                 return {"status": "ready", "done": 1.0, "problem": None}
-            reading = self.reading.get(key)
-            if reading is None:
+            progress = self.loads.get(key)
+            if progress is None:
                 return {"status": "away", "done": 0.0, "problem": None}
-            if not reading.ended.is_set():
-                return {"status": "loading", "done": reading.done, "problem": None}
-            if reading.problem is None:  # it was here, and has made way for others
+            if not progress.finished.is_set():
+                return {"status": "loading", "done": progress.fraction, "problem": None}
+            if progress.error is None:  # it was loaded and has been evicted, or was only downloaded
                 return {"status": "away", "done": 0.0, "problem": None}
-            return {"status": "failed", "done": reading.done, "problem": in_all_languages(reading.problem.text)}
+            return {"status": "failed", "done": progress.fraction, "problem": in_all_languages(progress.error.text)}

@@ -1,4 +1,4 @@
-"""Checkpoints as runs: listed beside them, told about before they are loaded, opened under their names."""
+"""Checkpoints as runs: listed beside the shipped runs, described before they are loaded, opened by name."""
 
 from __future__ import annotations
 
@@ -6,160 +6,189 @@ import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from app.i18n import WORDS, in_all_languages
 from app.service.checkpoints.checkpoint_cache import CheckpointCache, NotReadyError
-from app.service.checkpoints.loading import Cost, cost_ahead, cost_at, fetch, read_rate, read_whole
-from app.service.checkpoints.locations import Place, default_root, find, is_name, places
+from app.service.checkpoints.loading import (
+    CheckpointCost,
+    download_checkpoint,
+    hub_cost,
+    load_checkpoint,
+    local_cost,
+    measure_read_rate,
+)
+from app.service.checkpoints.locations import (
+    CheckpointLocation,
+    default_root,
+    is_checkpoint_name,
+    local_locations,
+    resolve_location,
+)
 from app.service.example_texts import example_text
 from app.service.lru_cache import LRUCache
-from app.service.runs.shipped import LoadedRun
+from app.service.runs.loaded_run import LoadedRun
 from core import InputError
-from core.decoding import writes
+from core.decoding import can_generate
 from core.messages import verbatim
 from core.runs.pretrained_run import PretrainedRun
 
-LENGTH = 20  # tokens that are written unless somebody says otherwise
+DEFAULT_NEW_TOKENS = 20  # generated unless another number is chosen
+SHAPE_OPTIONS = ("n_layers", "n_heads", "position")  # options of the model in the metadata
 
 
 @dataclass
-class Settings:
+class CheckpointSettings:
     root: Path
 
 
-settings = Settings(default_root())
+settings = CheckpointSettings(default_root())
 checkpoint_cache = CheckpointCache()
-ahead = LRUCache(64, lambda cost: 1)  # what those on the hub would cost
-looking_up = threading.Lock()  # on the hub, one at a time: it may not answer for long
+hub_costs = LRUCache(64, lambda cost: 1)
+hub_lock = threading.Lock()  # one request to the hub at a time: it may take long
 
 
-def set_up(root: Path, budget: int) -> None:
+def configure_checkpoints(root: Path, budget: int) -> None:
     settings.root = root
     checkpoint_cache.budget = budget
 
 
-def place_of(name: str) -> Place:
-    """A checkpoint that is here, by its name in addresses."""
-    found = places(settings.root).get(name)
-    if found is None:
+def location_of(name: str) -> CheckpointLocation:
+    """A checkpoint on this machine, by its name in addresses."""
+    location = local_locations(settings.root).get(name)
+    if location is None:
         raise InputError("There is no checkpoint called {name!r} here.", name=name[:80])
-    return found
+    return location
 
 
-def state_of(name: str) -> tuple:
-    return place_of(name).fingerprint
+def find_location(text: str) -> CheckpointLocation:
+    """As `resolve_location`, below the configured root."""
+    return resolve_location(text, settings.root)
+
+
+def version_of(name: str) -> tuple:
+    """Changes when the files of the checkpoint do."""
+    return location_of(name).fingerprint
 
 
 @lru_cache(maxsize=64)
-def _cost(place: Place, fingerprint: tuple) -> Cost:
-    return cost_at(place)
+def _cached_local_cost(location: CheckpointLocation, fingerprint: tuple) -> CheckpointCost:
+    return local_cost(location)
 
 
-def cost(place: Place) -> Cost:
-    """Refuses what cannot be a model here; of one on the hub, before anything but its small files is fetched."""
-    return _cost(place, place.fingerprint) if place.source != "hub" else ahead.get(place, lambda: _looked_up(place))
+def checkpoint_cost(location: CheckpointLocation) -> CheckpointCost:
+    """An `InputError` if it cannot be loaded as a model here; of one on the hub, before its weights are downloaded."""
+    if location.source == "hub":
+        return hub_costs.get(location, lambda: _request_hub_cost(location))
+    return _cached_local_cost(location, location.fingerprint)
 
 
-def _looked_up(place: Place) -> Cost:
-    if not looking_up.acquire(timeout=1):
+def _request_hub_cost(location: CheckpointLocation) -> CheckpointCost:
+    if not hub_lock.acquire(timeout=1):
         raise NotReadyError("Another checkpoint is being looked up on the hub.")
     try:
-        return cost_ahead(place)
+        return hub_cost(location)
     finally:
-        looking_up.release()
+        hub_lock.release()
 
 
-def key_of(place: Place) -> str:
-    """What is loaded is loaded as the files are now; what is on the hub has none here."""
-    return place.name if place.source == "hub" else f"{place.name} {hash(place.fingerprint)}"
+def cache_key(location: CheckpointLocation) -> str:
+    """Includes the fingerprint of the files, so that changed files are loaded again; on the hub there is none."""
+    return location.name if location.source == "hub" else f"{location.name} {hash(location.fingerprint)}"
 
 
-def opened(name: str) -> LoadedRun:
-    place = place_of(name)
-    checkpoint = checkpoint_cache.get(key_of(place), cost(place).bytes, lambda reading: read_whole(place, reading))
+def open_checkpoint(name: str) -> LoadedRun:
+    location = location_of(name)
+    checkpoint = checkpoint_cache.get(
+        cache_key(location),
+        checkpoint_cost(location).memory_bytes,
+        lambda progress: load_checkpoint(location, progress),
+    )
     facts = {"accuracy": None, "accuracy_by_length": {}, "seed": None}
     return LoadedRun(name, checkpoint, [], facts)
 
 
-# What the page is told
+def start_loading(location: CheckpointLocation) -> None:
+    """Load a checkpoint in the background, or download it if it is on the hub."""
+    cost = checkpoint_cost(location)
+    if location.source == "hub":
+        checkpoint_cache.check_budget(max(cost.memory_bytes, cost.download_bytes))
+        checkpoint_cache.start_download(
+            cache_key(location), lambda progress: download_checkpoint(location, cost.commit, progress)
+        )
+    else:
+        checkpoint_cache.start_loading(
+            cache_key(location), cost.memory_bytes, lambda progress: load_checkpoint(location, progress)
+        )
 
 
-def listing() -> list[dict[str, Any]]:
-    """Cheap: of their files only the names, sizes and dates are read; of what was fetched, an index of weights too."""
+def stop_loading(location: CheckpointLocation) -> None:
+    checkpoint_cache.stop(cache_key(location))
+
+
+# JSON for the page
+
+
+def list_checkpoints() -> list[dict[str, Any]]:
+    """Summaries as in `run_registry.list_runs`. Cheap: reads names, sizes and dates of files, and of downloads the
+    index of their weights."""
     return [
         {
-            "name": place.name, "title": in_all_languages(verbatim(place.title)), "family": None, "task": "text",
-            "seed": None, "accuracy": None, "checkpoint": {"source": place.source, "ready": checkpoint_cache.has(key_of(place))},
+            "name": location.name, "title": in_all_languages(verbatim(location.title)),
+            "family": None, "task": "text", "seed": None, "accuracy": None,
+            "checkpoint": {"source": location.source, "ready": checkpoint_cache.is_loaded(cache_key(location))},
         }
-        for place in places(settings.root).values()
+        for location in local_locations(settings.root).values()
     ]  # fmt: skip
 
 
-def told(place: Place) -> dict[str, Any]:
-    """What there is to know before loading, or downloading."""
-    found = cost(place)
-    about = {"seconds": found.bytes / (checkpoint_cache.rate or read_rate(place))} if place.source != "hub" else {}
+def describe(location: CheckpointLocation) -> dict[str, Any]:
+    """Size and cost of a checkpoint, before it is loaded or downloaded, and how far its loading is."""
+    cost = checkpoint_cost(location)
+    duration = {}
+    if location.source != "hub":
+        duration["seconds"] = cost.memory_bytes / (checkpoint_cache.bytes_per_second or measure_read_rate(location))
     return {
-        "name": place.name,
-        "title": place.title,
-        "source": place.source,
-        "package": place.package,
-        "family": found.family,
-        "layers": found.layers,
-        "heads": found.heads,
-        "parameters": found.parameters,
-        "bytes": found.bytes,
-        "download": found.download,
+        "name": location.name,
+        "title": location.title,
+        "source": location.source,
+        "package": location.package,
+        "family": cost.family,
+        "layers": cost.layers,
+        "heads": cost.heads,
+        "parameters": cost.parameters,
+        "bytes": cost.memory_bytes,
+        "download": cost.download_bytes,
         "budget": checkpoint_cache.budget,
-        "notes": [in_all_languages(note) for note in found.notes],
-        **about,
-        **checkpoint_cache.state(key_of(place)),
+        "notes": [in_all_languages(note) for note in cost.notes],
+        **duration,
+        **checkpoint_cache.status(cache_key(location)),
     }
 
 
-def begin(place: Place) -> None:
-    """Load it, or fetch it from the hub first."""
-    found = cost(place)
-    if place.source == "hub":
-        checkpoint_cache.check_budget(max(found.bytes, found.download))
-        checkpoint_cache.fetch(key_of(place), lambda reading: fetch(place, found.commit, reading))
-    else:
-        checkpoint_cache.begin(key_of(place), found.bytes, lambda reading: read_whole(place, reading))
-
-
-def stop(place: Place) -> None:
-    checkpoint_cache.stop(key_of(place))
-
-
-def asked_for(text: str) -> Place:
-    return find(text, settings.root)
-
-
-def story(name: str) -> dict[str, Any]:
-    """As `gallery.story`, of a model whose training nobody here has seen."""
-    place, found = place_of(name), opened(name)
-    run: PretrainedRun = found.run
-    config, task, form = run.model.config, run.task, run.task.forms[0]
-    shown = ("n_layers", "n_heads", "position")
-    words = {"family": config.family, "title": place.title}
-    lead = {lang: said[f"checkpoint.lead.{form}"].format(**words) for lang, said in WORDS.items()}
+def checkpoint_metadata(name: str) -> dict[str, Any]:
+    """As `run_registry.run_metadata`, of a model without a record of its training."""
+    location, loaded = location_of(name), open_checkpoint(name)
+    run = cast(PretrainedRun, loaded.run)
+    config, task, form = run.recipe.model, run.task, run.task.forms[0]
+    values = {"family": config.family, "title": location.title}
+    lead = {language: words[f"checkpoint.lead.{form}"].format(**values) for language, words in WORDS.items()}
     return {
         "name": name,
-        "title": in_all_languages(verbatim(place.title)),
+        "title": in_all_languages(verbatim(location.title)),
         "family": config.family,
         "task": task.name,
         "about": in_all_languages(task.help),
-        "shape": {key: getattr(config, key) for key in shown},
-        "parameters": found.parameters,
+        "shape": {option: getattr(config, option) for option in SHAPE_OPTIONS},
+        "parameters": loaded.parameters,
         "accuracy": None,
         "accuracy_by_length": {},
         "chance": None,
         "ceiling": None,
         "seed": None,
-        "writes": writes(run.model),
+        "writes": can_generate(run.model),
         "form": form,
-        "usual_length": LENGTH,
+        "usual_length": DEFAULT_NEW_TOKENS,
         "lead": lead,
         "first_input": task.own_names(example_text(form, 0)),
         "focus": {},
@@ -169,8 +198,19 @@ def story(name: str) -> dict[str, Any]:
         "accuracies": [],
         "snapshots": [0],
         "moments": [],
-        "checkpoint": {"source": place.source, "package": place.package, "vocabulary": config.vocab_size},
+        "checkpoint": {"source": location.source, "package": location.package, "vocabulary": config.vocab_size},
     }
 
 
-__all__ = ["asked_for", "begin", "is_name", "listing", "opened", "set_up", "state_of", "stop", "story", "told"]
+__all__ = [
+    "checkpoint_metadata",
+    "configure_checkpoints",
+    "describe",
+    "find_location",
+    "is_checkpoint_name",
+    "list_checkpoints",
+    "open_checkpoint",
+    "start_loading",
+    "stop_loading",
+    "version_of",
+]

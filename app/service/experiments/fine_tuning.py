@@ -1,7 +1,7 @@
-"""Fine-tuned against from scratch: accuracy by the number of labelled sentences, from real runs.
+"""Fine-tuning against training from scratch: accuracy by the number of labelled sentences.
 
-`python -m app.service.experiments.fine_tuning` trains them again and writes `static/runs/fine-tuning.json`. Every seed has its own
-pretraining, its own labels and its own fresh head; the two runs that are compared share labels and seed.
+`python -m app.service.experiments.fine_tuning` trains the models again and writes `static/runs/fine-tuning.json`.
+Every seed has its own pretraining, labels and initial head; the two runs that are compared share labels and seed.
 """
 
 from __future__ import annotations
@@ -9,69 +9,77 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
 import core
 from core.runs.recipes.fine_tuning import TASK, TUNING, fine_tuned, pretraining
 from core.runs.run import Run
+from core.runs.transfer import Transferred
 
 PATH = Path(__file__).resolve().parents[3] / "static/runs/fine-tuning.json"
 LABELS = (8, 16, 32, 64, 128, 256)
 SEEDS = (0, 1, 2, 3, 4)
-WAYS = ("tuned", "scratch")
-EVALUATED_ON = 2000
+METHODS = ("tuned", "scratch")
+EVALUATION_PROBLEMS = 2000
 
 
-def trained(run: Run) -> Run:
+def train_run(run: Run) -> Run:
     for _ in run.train():
         pass
     return run
 
 
 def accuracy(run: Run) -> float:
-    """Tags right, on sentences that neither task has shown it."""
-    return round(run.evaluate(EVALUATED_ON).accuracy, 6)
+    """Share of correct tags, on sentences of neither training set."""
+    return round(run.evaluate(EVALUATION_PROBLEMS).accuracy, 6)
 
 
 def compare(pretrained: Run, labels: int) -> dict[str, tuple[str, float]]:
-    """Key and accuracy of both."""
+    """Key and accuracy of the fine-tuned run and of the one from scratch, by method."""
     tuned = fine_tuned(pretrained, labels)
-    runs = {"tuned": tuned, "scratch": Run(tuned.recipe.from_scratch, tuned.seed)}
-    return {name: (run.key, accuracy(trained(run))) for name, run in runs.items()}
+    recipe = cast(Transferred, tuned.recipe)
+    runs = {"tuned": tuned, "scratch": Run(recipe.from_scratch, tuned.seed)}
+    return {name: (run.key, accuracy(train_run(run))) for name, run in runs.items()}
 
 
 def measure(seed: int) -> dict[str, Any]:
-    pretrained = trained(Run(pretraining(), seed))
-    found = [compare(pretrained, labels) for labels in LABELS]
-    ways = {way: {"keys": [one[way][0] for one in found], "accuracy": [one[way][1] for one in found]} for way in WAYS}
-    return {"seed": seed, "pretrained": pretrained.key, **ways}
+    pretrained = train_run(Run(pretraining(), seed))
+    results = [compare(pretrained, labels) for labels in LABELS]
+    by_method = {
+        method: {
+            "keys": [result[method][0] for result in results],
+            "accuracy": [result[method][1] for result in results],
+        }
+        for method in METHODS
+    }
+    return {"seed": seed, "pretrained": pretrained.key, **by_method}
 
 
-def rounding() -> dict[str, str]:
-    """Where it is the same, a run is the same to the last bit."""
+def platform_facts() -> dict[str, str]:
+    """The release of torch and the processor: where both are the same, a run is the same to the last bit."""
     return {"torch": torch.__version__, "processor": torch.cpu.get_capabilities().get("cpu_name", "")}
 
 
 @lru_cache(maxsize=1)
 def comparison() -> dict[str, Any]:
-    """What the last `python -m app.service.experiments.fine_tuning` found."""
+    """The stored results."""
     return json.loads(PATH.read_text("utf-8"))
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    found = []
+    results = []
     for seed in SEEDS:
-        found.append(measure(seed))
-        shares = zip(LABELS, *(found[-1][way]["accuracy"] for way in WAYS), strict=True)
-        told = ", ".join(f"{n}: {tuned:.1%} / {scratch:.1%}" for n, tuned, scratch in shares)
-        print(f"seed {seed}, labels: fine-tuned / from scratch  {told}", flush=True)
-    write(found)
+        results.append(measure(seed))
+        accuracies = zip(LABELS, *(results[-1][method]["accuracy"] for method in METHODS), strict=True)
+        summary = ", ".join(f"{n}: {tuned:.1%} / {scratch:.1%}" for n, tuned, scratch in accuracies)
+        print(f"seed {seed}, labels: fine-tuned / from scratch  {summary}", flush=True)
+    save_results(results)
 
 
-def write(found: list[dict[str, Any]]) -> None:
+def save_results(results: list[dict[str, Any]]) -> None:
     recipe = pretraining()
     facts = {
         "family": recipe.family,
@@ -79,15 +87,18 @@ def write(found: list[dict[str, Any]]) -> None:
         "task": TASK,
         "first_steps": recipe.training.steps,
         "steps": TUNING["steps"],
-        "evaluated_on": EVALUATED_ON,
+        "evaluated_on": EVALUATION_PROBLEMS,
         "chance": round(core.task(TASK).chance, 6),
-        "measured_with": rounding(),
+        "measured_with": platform_facts(),
         "labels": list(LABELS),
-        "seeds": [one["seed"] for one in found],
-        "pretrained": [one["pretrained"] for one in found],
+        "seeds": [result["seed"] for result in results],
+        "pretrained": [result["pretrained"] for result in results],
     }
-    by_seed = {way: {part: [one[way][part] for one in found] for part in ("keys", "accuracy")} for way in WAYS}
-    PATH.write_text(json.dumps(facts | by_seed, indent=1) + "\n", "utf-8")
+    by_method = {
+        method: {part: [result[method][part] for result in results] for part in ("keys", "accuracy")}
+        for method in METHODS
+    }
+    PATH.write_text(json.dumps(facts | by_method, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from core.decoding import Choice
+from core.decoding import TokenChoice
 
 TOP_TOKENS = 24  # listed at each position
 TOLERANCE = 1e-6  # probabilities that differ by less are equal
@@ -37,7 +37,7 @@ def entropy_bits(p: Tensor) -> float:
 
 @dataclass
 class DecodeTrace:
-    """Called with every `Choice` of a decoding of one prompt.
+    """Called with every `TokenChoice` of a decoding of one prompt.
 
     In a beam search, each beam ends in a node of the tree's last level.
     """
@@ -46,7 +46,7 @@ class DecodeTrace:
     tree: list[list[dict[str, Any]]] = field(default_factory=list)  # one level of candidates per token
     beam_nodes: list[int | None] = field(default_factory=lambda: [0])  # per beam, its node; None: no such beam
 
-    def __call__(self, choice: Choice) -> None:
+    def __call__(self, choice: TokenChoice) -> None:
         if choice.parents is None:
             before, after = choice.logits.softmax(-1), choice.filtered.softmax(-1)
             self.steps.append(distribution(before[0], after[0], int(choice.tokens[0])))
@@ -54,7 +54,7 @@ class DecodeTrace:
             self._add_distributions(choice)
             self._add_level(choice)
 
-    def _add_distributions(self, choice: Choice) -> None:
+    def _add_distributions(self, choice: TokenChoice) -> None:
         """To every node that a beam ends in, the distribution of its next token."""
         if not self.tree:
             return
@@ -64,17 +64,18 @@ class DecodeTrace:
                 likeliest = int(after[beam].argmax())
                 self.tree[-1][node]["next"] = distribution(before[beam], after[beam], likeliest)
 
-    def _add_level(self, choice: Choice) -> None:
+    def _add_level(self, choice: TokenChoice) -> None:
         """One level of the tree: every candidate, its parent in the level before, and whether it goes on or ended."""
-        parents, scores, kept, ended = choice.parents, choice.scores, choice.kept, choice.ended
-        assert parents is not None and scores is not None and kept is not None and ended is not None
-        continued = kept[0].tolist()  # candidates that become beams
+        parents, scores = choice.parents, choice.scores
+        survivors, finished = choice.survivors, choice.finished
+        assert parents is not None and scores is not None and survivors is not None and finished is not None
+        continued = survivors[0].tolist()  # candidates that become beams
         level, nodes = [], {}
         for i, token in enumerate(choice.tokens[0].tolist()):
             parent, score = int(parents[0, i]), float(scores[0, i])
             if score <= MIN_SCORE:
                 continue
-            is_complete = bool(ended[0, i])
+            is_complete = bool(finished[0, i])
             nodes[i] = None if is_complete else len(level)
             level.append(
                 {

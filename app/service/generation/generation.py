@@ -14,12 +14,12 @@ from app.service import payload
 from app.service.example_texts import example_text
 from app.service.generation.decode_trace import DecodeTrace, distribution
 from app.service.inputs import AnyRun, check_length, stream_prefix
-from app.service.point_names import RECURRENT_STATE
 from core import InputError
+from core.capture.point_names import RECURRENT_POINT
 from core.capture.tape import Keep, Tape
 from core.config.options import Option
-from core.decoding import Decoding, Written, write, writes
-from core.decoding.filters import steer
+from core.decoding import Decoding, GenerationResult, can_generate, generate_with_scores
+from core.decoding.filters import process_logits
 from core.models import Output, is_encoder_decoder
 from core.runs.pretrained_run import PretrainedRun, SpecialTokens
 from core.runs.run import Run
@@ -54,7 +54,7 @@ class Prompt:
 
 def make_prompt(run: AnyRun, text: str | None, index: int) -> Prompt:
     """From a typed text or, if that is None, from held-out example `index`."""
-    if not writes(run.model):
+    if not can_generate(run.model):
         raise InputError("This model does not write: it has no next token to predict.")
     if isinstance(run, PretrainedRun):
         return _checkpoint_prompt(run, text, index)
@@ -138,7 +138,7 @@ def usual_length(run: AnyRun) -> int:
     """Default of `max_new`: for plain text, the length of the task's texts."""
     default, form = Decoding().max_new, run.task.form(run.model)
     is_plain_text = form == "stream" and isinstance(run, Run) and not _source_length(run.task)
-    return min(MAX_NEW_TOKENS, max(default, run.task.room(form))) if is_plain_text else default
+    return min(MAX_NEW_TOKENS, max(default, run.task.max_tokens(form))) if is_plain_text else default
 
 
 def _source_length(task: Task) -> int:
@@ -155,7 +155,9 @@ def pack_generation(run: AnyRun, prompt: Prompt, step: int, how: dict[str, Any])
     options = Decoding.make(**how)
     lengths = prompt.lengths if is_encoder_decoder(model) else None
     special_tokens = prompt.special_tokens
-    result = write(model, prompt.ids, lengths, watch=trace, **asdict(special_tokens), **options.to_dict())
+    result = generate_with_scores(
+        model, prompt.ids, lengths, watch=trace, **asdict(special_tokens), **options.to_dict()
+    )
     texts = trim_texts(result, special_tokens)
     steps = trace.steps or replay_distributions(model, prompt, texts[0], options)
     with core.capture(model, "*.weights", "*layers.*", keep=keep_choices(model, prompt, texts[0])) as tape:
@@ -184,7 +186,7 @@ def length_limit(model: nn.Module, prompt: Prompt, text: list[int], options: Dec
     """The model's `max_len`, if that is what ended the text."""
     max_len = _max_len(model)
     length = len(text) if is_encoder_decoder(model) else prompt.ids.shape[1] + len(text)
-    ended = bool(text) and text[-1] in prompt.special_tokens.ends
+    ended = bool(text) and text[-1] in prompt.special_tokens.eos_ids
     return max_len if length == max_len and len(text) < options.max_new and not ended else None
 
 
@@ -194,10 +196,10 @@ def model_at_step(run: AnyRun, step: int) -> nn.Module:
     return model
 
 
-def trim_texts(result: Written, special_tokens: SpecialTokens) -> list[list[int]]:
+def trim_texts(result: GenerationResult, special_tokens: SpecialTokens) -> list[list[int]]:
     """Without the padding behind the end token."""
     rows = result.tokens.tolist()
-    ends = [next((at + 1 for at, token in enumerate(row) if token in special_tokens.ends), None) for row in rows]
+    ends = [next((at + 1 for at, token in enumerate(row) if token in special_tokens.eos_ids), None) for row in rows]
     return [row[:end] for row, end in zip(rows, ends, strict=True)]
 
 
@@ -208,7 +210,7 @@ def replay_distributions(
     logits = forward(model, prompt, text).logits[0, first_choice(model, prompt) :]  # (token, vocabulary)
     read = [prompt.special_tokens.bos] if is_encoder_decoder(model) else prompt.tokens
     texts_so_far = [[*read, *text[:at]] for at in range(len(text))]
-    before, after = logits.softmax(-1), steer(logits.log_softmax(-1), texts_so_far, options).exp()
+    before, after = logits.softmax(-1), process_logits(logits.log_softmax(-1), texts_so_far, options).exp()
     return [distribution(p, filtered, token) for p, filtered, token in zip(before, after, text, strict=True)]
 
 
@@ -226,7 +228,7 @@ def keep_choices(model: nn.Module, prompt: Prompt, text: list[int]) -> Keep:
             return None
         if name.endswith(".weights"):
             return value[0, :, begin : begin + len(text)].clone()  # (head, token, key)
-        is_state = RECURRENT_STATE.fullmatch(name)
+        is_state = RECURRENT_POINT.fullmatch(name)
         return value[0, begin : begin + len(text)].clone() if is_state else None  # (token, unit)
 
     return keep
@@ -243,7 +245,7 @@ def stack_attention(tape: Tape) -> dict[str, np.ndarray]:
 
 def collect_gates(tape: Tape) -> dict[str, np.ndarray]:
     """Point → (token, unit): gates and states of recurrent layers at the choice of each token."""
-    return {name: tape[name].numpy() for name in tape.names() if RECURRENT_STATE.fullmatch(name)}
+    return {name: tape[name].numpy() for name in tape.names() if RECURRENT_POINT.fullmatch(name)}
 
 
 def forward(model: nn.Module, prompt: Prompt, text: list[int]) -> Output:

@@ -1,7 +1,7 @@
-"""What can be looked at: runs by name, opened once and kept while they are used.
+"""The registry of runs: every run that a page can open, by name, loaded once and cached while it is used.
 
-The shipped ones have names and are listed. Those trained here are known by their keys to whoever trained them, and may
-be looked at while they are being trained: whatever is kept of them is kept for the state they were in.
+Shipped runs are listed under names. Runs trained here are not listed; they are opened by their key, also during their
+training, so everything cached about a run is cached for one version of it (`version_of`).
 """
 
 from __future__ import annotations
@@ -10,96 +10,103 @@ import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 
 from app.i18n import in_all_languages
 from app.service.checkpoints import checkpoint_runs
 from app.service.generation.generation import usual_length
 from app.service.lru_cache import LRUCache
 from app.service.runs import shipped
-from app.service.runs.job_service import is_key, job_service
-from app.service.runs.shipped import LoadedRun
+from app.service.runs.job_service import is_run_key, job_service
+from app.service.runs.loaded_run import LoadedRun
 from app.service.runs.shipped_introductions import INTRODUCTIONS
 from app.service.training.run_titles import run_lead, run_title
 from core import InputError
 from core.analysis.training_events import TrainingEvent, find_training_events
-from core.decoding import writes
-from core.jobs.outcome import outcome_of
+from core.decoding import can_generate
+from core.jobs.outcome import load_outcome
 from core.messages import Text
+from core.runs.run import Run
 from core.runs.store import StoreError
 from core.training.snapshots import Snapshot
 
-OPENED_BYTES, MOST_OPENED = 1_000_000_000, 32
-ANSWER_BYTES = 256_000_000  # of all answers of all sessions
+LOADED_RUNS_BYTES, MAX_LOADED_RUNS = 1_000_000_000, 32
+RESPONSE_CACHE_BYTES = 256_000_000  # of all responses of all sessions
 STEP_BYTES = 500  # of a step of training in memory
-JUDGED_ON = 256  # held-out problems, of a run that has not ended
+EVALUATION_PROBLEMS = 256  # held-out, of a run that has not ended
+SHAPE_OPTIONS = ("n_layers", "n_heads", "d_hidden", "position")  # options of the model in the metadata
 
 
 @dataclass(frozen=True)
 class RunEntry:
-    """A run under a name, with what is said about it and where looking begins."""
+    """A run in the registry: its name, title and introduction, and what the page selects first."""
 
     name: str
     title: Text
     lead: Text
     first_input: str = ""
     focus: dict[str, Any] = field(default_factory=dict)
-    opened: LoadedRun | None = None  # a run that is already here; None: a shipped one, opened when it is asked for
+    loaded_run: LoadedRun | None = None  # a run that is in memory; None: a shipped one, loaded when it is opened
 
 
-def _held(opened: LoadedRun) -> int:
-    """Bytes, roughly; at least what keeps the number of runs below `MOST_OPENED`."""
-    run = opened.run
+def _memory_bytes(loaded: LoadedRun) -> int:
+    """Approximate memory of a run; at least the share that keeps the number of runs below `MAX_LOADED_RUNS`."""
+    run = loaded.run
     weights = [
         *run.model.parameters(),
         *(weight for snapshot in run.snapshots for weight in snapshot.weights.values()),
     ]
-    held = sum(weight.nbytes for weight in weights) + STEP_BYTES * len(run.steps)
-    return max(held, OPENED_BYTES // MOST_OPENED)
+    size = sum(weight.nbytes for weight in weights) + STEP_BYTES * len(run.steps)
+    return max(size, LOADED_RUNS_BYTES // MAX_LOADED_RUNS)
 
 
-_others: dict[str, RunEntry] = {}
-_runs = LRUCache(OPENED_BYTES, _held)
-_opening = threading.Semaphore(2)  # apart from models that run: those wait for what is being opened
-_answers = LRUCache(ANSWER_BYTES, lambda answer: len(answer) if isinstance(answer, bytes) else answer.nbytes)
+_registered_entries: dict[str, RunEntry] = {}
+_loaded_runs = LRUCache(LOADED_RUNS_BYTES, _memory_bytes)
+_load_slots = threading.Semaphore(2)  # apart from MODEL_SLOTS: a request that holds one of those may wait for a load
+_responses = LRUCache(
+    RESPONSE_CACHE_BYTES, lambda response: len(response) if isinstance(response, bytes) else response.nbytes
+)
 
 
-def offer(one: RunEntry) -> None:
-    """Put a run beside the shipped ones."""
-    _others[one.name] = one
+def register_run(entry: RunEntry) -> None:
+    """Add a run beside the shipped ones."""
+    _registered_entries[entry.name] = entry
 
 
-def offers() -> dict[str, RunEntry]:
-    return {name: _shipped_offer(name) for name in shipped.names()} | _others
+def run_entries() -> dict[str, RunEntry]:
+    """The shipped and the registered runs, by name."""
+    return {name: _shipped_entry(name) for name in shipped.names()} | _registered_entries
 
 
-def _shipped_offer(name: str) -> RunEntry:
-    one = shipped.by_name(name)
-    return RunEntry(name, *INTRODUCTIONS[name], one.first_input, one.focus)
+def _shipped_entry(name: str) -> RunEntry:
+    spec = shipped.by_name(name)
+    return RunEntry(name, *INTRODUCTIONS[name], spec.first_input, spec.focus)
 
 
-def _opened_once(make: Callable[..., LoadedRun], *which: Hashable) -> LoadedRun:
-    def opened() -> LoadedRun:
-        with _opening:
-            return make(*which)
+def _load_once(load: Callable[..., LoadedRun], *arguments: Hashable) -> LoadedRun:
+    """`load(*arguments)`, cached by its arguments."""
 
-    return _runs.get(which, opened)
+    def load_in_slot() -> LoadedRun:
+        with _load_slots:
+            return load(*arguments)
+
+    return _loaded_runs.get(arguments, load_in_slot)
 
 
 def open_run(name: str) -> LoadedRun:
-    """A run by the name it is offered under, or by its key."""
-    if checkpoint_runs.is_name(name):
-        return checkpoint_runs.opened(name)
-    if is_key(name):
-        return _opened_once(_trained, name, state_of(name))
-    found = offers().get(name)
-    if found is None:
+    """A run by its name in the registry, its key, or the name of a checkpoint."""
+    if checkpoint_runs.is_checkpoint_name(name):
+        return checkpoint_runs.open_checkpoint(name)
+    if is_run_key(name):
+        return _load_once(_load_trained, name, version_of(name))
+    entry = run_entries().get(name)
+    if entry is None:
         raise InputError("There is no run called {name!r}.", name=name[:40])
-    return found.opened or _opened_once(shipped.load, name)
+    return entry.loaded_run or _load_once(shipped.load, name)
 
 
-def _trained(key: str, index: int) -> LoadedRun:
-    """A run from the store as it stands after so many steps: the same key and number, the same run."""
+def _load_trained(key: str, index: int) -> LoadedRun:
+    """A run from the store after `index` steps: the same key and index are always the same run."""
     try:
         run = job_service.store.load(key)
     except StoreError as error:
@@ -107,106 +114,105 @@ def _trained(key: str, index: int) -> LoadedRun:
     run.model.eval()
     if run.snapshots[-1].step < index:  # in the middle of its training, or where it was stopped
         run.snapshots.kept.append(Snapshot.of(run.trainer.index, run.model))
-    ended = outcome_of(job_service.store, key, len(run.steps)) or {}
-    accuracy = ended.get("accuracy")
+    outcome = load_outcome(job_service.store, key, len(run.steps)) or {}
+    accuracy = outcome.get("accuracy")
     facts = {
         "recipe": run.recipe.to_dict(),
         "seed": run.seed,
-        "accuracy": run.evaluate(JUDGED_ON).accuracy if accuracy is None else accuracy,
+        "accuracy": run.evaluate(EVALUATION_PROBLEMS).accuracy if accuracy is None else accuracy,
         "accuracy_by_length": {},
     }
-    known = ended.get("moments") if accuracy is not None else None
-    moments = find_training_events(run) if known is None else [TrainingEvent(**m) for m in known]
-    return LoadedRun(key, run, moments, facts)
+    stored_events = outcome.get("moments") if accuracy is not None else None
+    if stored_events is None:
+        return LoadedRun(key, run, find_training_events(run), facts)
+    return LoadedRun(key, run, [TrainingEvent(**event) for event in stored_events], facts)
 
 
-def state_of(name: str) -> Hashable:
-    """What must be the same for anything kept about a run to hold still."""
-    if checkpoint_runs.is_name(name):
-        return checkpoint_runs.state_of(name)
-    if not is_key(name):
-        one = _others.get(name)
-        return None if one is None else id(one.opened)
-    facts = job_service.stored(name)
+def version_of(name: str) -> Hashable:
+    """A value that changes whenever the run does; part of the key of everything that is cached about it."""
+    if checkpoint_runs.is_checkpoint_name(name):
+        return checkpoint_runs.version_of(name)
+    if not is_run_key(name):
+        entry = _registered_entries.get(name)
+        return None if entry is None else id(entry.loaded_run)
+    facts = job_service.stored_facts(name)
     if facts is None or not facts["steps"]:
-        job_service.job(name)  # refuses what nobody knows
-        raise InputError(
-            "Nothing of this run is stored yet; it is, a moment after its training has begun.",
-        )
+        job_service.job(name)  # raises for an unknown key
+        raise InputError("Nothing of this run is stored yet; it is, a moment after its training has begun.")
     return facts["index"]
 
 
-def kept(answer: Callable) -> Callable:
-    """For answers about a run, whose name comes first: never one about an older state of it.
+def cached(respond: Callable) -> Callable:
+    """Decorator that caches `respond(run_name, *arguments)` for the current version of the run.
 
-    They are bytes, or tell their size (`nbytes`); all of them share one budget.
+    Responses are bytes, or have a size (`nbytes`); those of all functions share one budget.
     """
 
-    @wraps(answer)
-    def found(run: str, *question: Hashable) -> Any:
-        key = (answer.__module__, answer.__qualname__, state_of(run), run, *question)
-        return _answers.get(key, lambda: answer(run, *question))
+    @wraps(respond)
+    def cached_response(run: str, *arguments: Hashable) -> Any:
+        key = (respond.__module__, respond.__qualname__, version_of(run), run, *arguments)
+        return _responses.get(key, lambda: respond(run, *arguments))
 
-    return found
+    return cached_response
 
 
-def listing() -> list[dict[str, Any]]:
-    """All runs on offer; the shipped ones are not opened for it."""
-    listed = []
-    for one in offers().values():
-        facts = one.opened.facts if one.opened else shipped.facts_of(one.name)
-        listed.append(
+def list_runs() -> list[dict[str, Any]]:
+    """A summary of every listed run; no shipped run is loaded for it."""
+    summaries = []
+    for entry in run_entries().values():
+        facts = entry.loaded_run.facts if entry.loaded_run else shipped.facts_of(entry.name)
+        summaries.append(
             {
-                "name": one.name,
+                "name": entry.name,
                 "family": facts["recipe"]["model"]["family"],
                 "task": facts["recipe"]["task"]["name"],
                 "seed": facts["seed"],
                 "accuracy": facts["accuracy"],
-                "title": in_all_languages(one.title),
+                "title": in_all_languages(entry.title),
             }
         )
-    return listed + checkpoint_runs.listing()
+    return summaries + checkpoint_runs.list_checkpoints()
 
 
-def story(name: str) -> dict[str, Any]:
-    """A run's training: its curves, its moments, what it is made of."""
-    if checkpoint_runs.is_name(name):
-        return checkpoint_runs.story(name)
-    opened = open_run(name)
-    run = opened.run
-    one = _trained_offer(opened) if is_key(name) else offers()[name]
-    config = run.model.config
-    shown = ("n_layers", "n_heads", "d_hidden", "position")
+def run_metadata(name: str) -> dict[str, Any]:
+    """Everything about a run but its weights: model, task, introduction, training curves and events."""
+    if checkpoint_runs.is_checkpoint_name(name):
+        return checkpoint_runs.checkpoint_metadata(name)
+    loaded = open_run(name)
+    run = cast(Run, loaded.run)  # only checkpoints are a PretrainedRun
+    entry = _trained_entry(loaded, run) if is_run_key(name) else run_entries()[name]
+    config = run.recipe.model
     return {
         "name": name,
-        "title": in_all_languages(one.title),
+        "title": in_all_languages(entry.title),
         "family": run.recipe.family,
         "task": run.task.name,
         "about": in_all_languages(run.task.help),
-        "shape": {key: getattr(config, key) for key in shown if hasattr(config, key)},
-        "parameters": opened.parameters,
-        "accuracy": opened.facts["accuracy"],
-        "accuracy_by_length": opened.facts["accuracy_by_length"],
+        "shape": {option: getattr(config, option) for option in SHAPE_OPTIONS if hasattr(config, option)},
+        "parameters": loaded.parameters,
+        "accuracy": loaded.facts["accuracy"],
+        "accuracy_by_length": loaded.facts["accuracy_by_length"],
         "chance": run.task.chance,
-        "ceiling": getattr(run.task, "ceiling", None),  # what whoever knows everything about the task would reach
+        "ceiling": getattr(run.task, "ceiling", None),  # the accuracy of an optimal predictor, where it is below 1
         "seed": run.seed,
-        "writes": writes(run.model),
-        "form": run.task.form(run.model),  # how it answers: "stream", "tags", "spans" …
-        "usual_length": usual_length(run) if writes(run.model) else None,
-        "lead": in_all_languages(one.lead),
-        "first_input": one.first_input,
-        "focus": one.focus,
+        "writes": can_generate(run.model),
+        "form": run.task.form(run.model),  # the kind of its output: "stream", "tags", "spans" …
+        "usual_length": usual_length(run) if can_generate(run.model) else None,
+        "lead": in_all_languages(entry.lead),
+        "first_input": entry.first_input,
+        "focus": entry.focus,
         "alphabet": [token for token in run.task.tokens if token in run.task.ids],
         "steps": [step.index for step in run.steps],
         "planned": run.recipe.training.steps,
         "loss": [step.loss for step in run.steps],
         "accuracies": [step.accuracy for step in run.steps],
         "snapshots": [snapshot.step for snapshot in run.snapshots],
-        "moments": [{"step": m.step, "text": in_all_languages(m.text), "head": m.head} for m in opened.moments],
+        "moments": [
+            {"step": event.step, "text": in_all_languages(event.text), "head": event.head} for event in loaded.events
+        ],
     }
 
 
-def _trained_offer(opened: LoadedRun) -> RunEntry:
-    run = opened.run
-    lead = run_lead(run.recipe, run.seed, opened.facts["accuracy"], len(run.steps))
-    return RunEntry(opened.name, run_title(run.recipe, run.seed), lead)
+def _trained_entry(loaded: LoadedRun, run: Run) -> RunEntry:
+    lead = run_lead(run.recipe, run.seed, loaded.facts["accuracy"], len(run.steps))
+    return RunEntry(loaded.name, run_title(run.recipe, run.seed), lead)

@@ -1,4 +1,4 @@
-"""Titles and leads of the shipped runs: what each is called, and what to look at in it first."""
+"""Titles of the shipped runs, and for each a lead: a sentence or two on what to look at first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.messages import Text
 
 class Introduction(NamedTuple):
     title: Text
-    lead: Text  # a sentence or two; **bold** marks what to look for
+    lead: Text  # **bold** marks what to look for
 
 
 INTRODUCTIONS = {

@@ -1,9 +1,9 @@
-"""How the snapshots of a shipped run are packed: small enough that all runs together are a few megabytes.
+"""Compression of a shipped run's snapshots, so that all shipped runs together are a few megabytes.
 
-The last snapshot lies in the file as it was taken. Each one before it is kept as its difference to the one after it, as
-that is read back, so that errors do not add up: whole numbers from −31 to 31 times one scale per row, then deflated. A
-weight is thus within 1/62 of the furthest that its row moved between the two. The first snapshot is not kept at all:
-recipe and seed make it again.
+The last snapshot is stored as it is, in float16. Every earlier one is stored as its difference to the next one, as
+decoded, so that errors do not add up: integers from −31 to 31 times one scale per row, deflated. A weight is thus off
+by at most 1/62 of the largest change in its row between the two snapshots. The first snapshot is not stored: recipe
+and seed give it again.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ LEVELS = 31
 
 
 def pack(snapshots: list[Snapshot]) -> dict[str, Tensor]:
-    """Tensors for a file: `last/…` in float16, and for each step between the first and the last one string of bytes."""
+    """Tensors for a file: `last/<parameter>` in float16, and the bytes of each step between first and last (uint8)."""
     last = snapshots[-1].weights
     tensors = {f"last/{name}": weights.contiguous() for name, weights in last.items()}
-    after = {name: weights.float() for name, weights in last.items()}
+    following = {name: weights.float() for name, weights in last.items()}
     for snapshot in reversed(snapshots[1:-1]):
         scales, levels = [], []
         for name, weights in snapshot.weights.items():
-            moved = _rows(weights.float() - after[name])  # (row, column)
-            scale = (moved.abs().amax(1, keepdim=True) / LEVELS).half()
-            level = (moved / scale.float().clamp_min(1e-12)).round().clamp(-127, 127)
+            difference = _rows(weights.float() - following[name])  # (row, column)
+            scale = (difference.abs().amax(1, keepdim=True) / LEVELS).half()
+            level = (difference / scale.float().clamp_min(1e-12)).round().clamp(-127, 127)
             scales.append(scale.numpy().tobytes())
             levels.append(level.to(torch.int8).numpy().tobytes())
-            after[name] = _moved(after[name], scale, level)
+            following[name] = _add_difference(following[name], scale, level)
         packed = zlib.compress(b"".join(scales + levels), 9)
         tensors[str(snapshot.step)] = torch.frombuffer(bytearray(packed), dtype=torch.uint8)
     return tensors
 
 
 def unpack(tensors: dict[str, Tensor], steps: list[int], first: Snapshot) -> list[Snapshot]:
-    """The snapshots at these steps, the first of them as given."""
+    """The inverse of `pack`: the snapshots at these steps, beginning with the given first one."""
     last = {name.removeprefix("last/"): weights for name, weights in tensors.items() if name.startswith("last/")}
     snapshots = [Snapshot(steps[-1], {name: last[name] for name in first.weights})]
-    after = {name: weights.float() for name, weights in snapshots[0].weights.items()}
+    following = {name: weights.float() for name, weights in snapshots[0].weights.items()}
     for step in reversed(steps[1:-1]):
         data = zlib.decompress(tensors[str(step)].numpy().tobytes())
-        rows = [len(_rows(weights)) for weights in after.values()]
+        rows = [len(_rows(weights)) for weights in following.values()]
         scales = torch.from_numpy(np.frombuffer(data, np.float16, sum(rows)).copy()).split(rows)
         levels = torch.from_numpy(np.frombuffer(data, np.int8, offset=2 * sum(rows)).astype(np.float32))
-        parts = levels.split([weights.numel() for weights in after.values()])
-        after = {
-            name: _moved(weights, scale[:, None], level.view(len(scale), -1))
-            for (name, weights), scale, level in zip(after.items(), scales, parts, strict=True)
+        parts = levels.split([weights.numel() for weights in following.values()])
+        following = {
+            name: _add_difference(weights, scale[:, None], level.view(len(scale), -1))
+            for (name, weights), scale, level in zip(following.items(), scales, parts, strict=True)
         }
-        snapshots.append(Snapshot(step, {name: weights.half() for name, weights in after.items()}))
+        snapshots.append(Snapshot(step, {name: weights.half() for name, weights in following.items()}))
     return [first, *reversed(snapshots)]
 
 
@@ -61,5 +61,5 @@ def _rows(weights: Tensor) -> Tensor:
     return weights.reshape(len(weights), -1) if weights.dim() > 1 else weights.reshape(1, -1)
 
 
-def _moved(weights: Tensor, scale: Tensor, level: Tensor) -> Tensor:
+def _add_difference(weights: Tensor, scale: Tensor, level: Tensor) -> Tensor:
     return weights + (scale.float() * level).view_as(weights)

@@ -1,4 +1,4 @@
-"""A job as the page sees it."""
+"""A training job as JSON for the page: its facts, and the rows of its training curve."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from core.jobs import Job
 from core.runs.fork import Forked
 from core.tasks.custom.files import without_text
 
-MOST_ROWS = 1500  # of the steps so far, when somebody begins to listen
-
 
 def job_facts(job: Job) -> dict[str, Any]:
     recipe = job.recipe
     options = recipe.training
-    queue = [other.key for other in job_service.jobs.waiting]
+    queue = [waiting.key for waiting in job_service.jobs.queued]
     rates = job.rates(max(0, job.progress - 1))
     stored, forkable = stored_state(job)
     return {
@@ -35,38 +33,31 @@ def job_facts(job: Job) -> dict[str, Any]:
         "index": job.progress,
         "steps": options.steps,
         "place": queue.index(job.key) + 1 if job.key in queue else None,
-        "sharing": {"runs": len(job_service.jobs.moving), "workers": job_service.jobs.size},
+        "sharing": {"runs": len(job_service.jobs.in_progress), "workers": job_service.jobs.size},
         "seconds_left": job.seconds_left,
         "tokens_per_s": rates[-1] if rates else None,
-        "accuracy": job.seen.accuracy,
+        "accuracy": job.probe_results.accuracy,
         "chance": recipe.task.chance,
-        "goal": requests.known_goal(recipe),
-        "parameters": requests.count(recipe),
+        "goal": requests.accuracy_goal(recipe),
+        "parameters": requests.parameter_count(recipe),
         "recipe": without_text(recipe.to_dict())[0],
-        "parent": recipe.origin.parent if isinstance(recipe, Forked) else None,
+        "parent": recipe.origin.parent if isinstance(recipe, Forked) and recipe.origin else None,
         "stored": stored,
         "forkable": forkable,
-        "moments": translate_all(job.seen.moments),
-        "noticed": translate_all(job.seen.noticed),
+        "moments": translate_all(job.probe_results.events),
+        "noticed": translate_all(job.probe_results.diagnoses),
     }
 
 
 def stored_state(job: Job) -> tuple[int | None, list[int] | None]:
-    """How far what other tabs can look at goes, and the steps at which it can be forked."""
-    facts = job_service.stored(job.key)
+    """The last stored step, and the steps at which the run can be forked; None, None if nothing is stored."""
+    facts = job_service.stored_facts(job.key)
     if facts is None:
         return None, None
     return facts["index"], sorted({*facts["snapshots"], facts["index"]})
 
 
-def rows_of(job: Job, since: int) -> list[list[float | None]]:
-    """One row per step after the first `since`."""
+def step_rows(job: Job, since: int) -> list[list[float | None]]:
+    """(index, loss, accuracy, learning rate, gradient norm, tokens/s) of each step after the first `since`."""
     with_rates = zip(job.poll(since), job.rates(since), strict=False)
     return [[s.index, s.loss, s.accuracy, s.lr, s.grad_norm, rate] for s, rate in with_rates]
-
-
-def thinned(rows: list[list[float | None]], most: int = MOST_ROWS) -> list[list[float | None]]:
-    """At most so many, evenly, the first and the last among them."""
-    if len(rows) <= most:
-        return rows
-    return [rows[round(i * (len(rows) - 1) / (most - 1))] for i in range(most)]

@@ -1,4 +1,4 @@
-"""What can be trained: families, tasks and recipes, with all their options, as the page's controls need them."""
+"""The choices of the Train tab: families, tasks and recipes, with their options as controls of the page."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ from core.tasks import TASKS
 from core.tasks.custom.tasks import CustomTask
 from core.training.options import Training
 
-MAIN = (  # what a recipe is mostly about, in the order in which it is shown
+MAIN_OPTIONS = (  # shown first, in this order
     "n_layers", "n_heads", "d_model", "d_hidden", "cell", "attention", "position", "causal", "forget_bias",
     "min_len", "max_len", "n_symbols",
     "steps", "batch_size", "lr", "schedule", "curriculum", "samples",
 )  # fmt: skip
-EXPERT = ("points", "piecewise")  # an option that has no simple control, and the choice that needs it
+NO_CONTROL = ("points", "piecewise")  # an option without a control, and the choice of schedule that needs it
 
 
-def options_of(options: Iterable[Option], left_out: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """The main ones first, in their order; then the others in their own."""
-    kept = [option for option in options if option.name not in left_out]
-    kept.sort(key=lambda option: MAIN.index(option.name) if option.name in MAIN else len(MAIN))
-    return [{**control(_simple(option)), "main": option.name in MAIN} for option in kept]
+def option_controls(options: Iterable[Option], excluded: Iterable[str] = ()) -> list[dict[str, Any]]:
+    """Controls of all options but the excluded: `MAIN_OPTIONS` first, then the others as they come."""
+    included = [option for option in options if option.name not in excluded]
+    rank = {name: i for i, name in enumerate(MAIN_OPTIONS)}
+    included.sort(key=lambda option: rank.get(option.name, len(rank)))
+    return [{**control(_without_hidden_choices(option)), "main": option.name in MAIN_OPTIONS} for option in included]
 
 
-def _simple(option: Option) -> Option:
-    return replace(option, choices={name: text for name, text in option.choices.items() if name not in EXPERT})
+def _without_hidden_choices(option: Option) -> Option:
+    return replace(option, choices={name: text for name, text in option.choices.items() if name not in NO_CONTROL})
 
 
 @lru_cache(maxsize=1)
@@ -48,7 +49,7 @@ def menu() -> dict[str, Any]:
             {
                 "name": name,
                 "title": in_all_languages(verbatim(family_title(name))),
-                "options": options_of(config.options(), FROM_TASK),
+                "options": option_controls(config.options(), FROM_TASK),
                 "tasks": [task["name"] for task in tasks if name in task["families"]],
             }
             for name, config in CONFIGS.items()
@@ -59,7 +60,7 @@ def menu() -> dict[str, Any]:
             for (family, task), variants in RECIPES.items()
             for variant, parts in variants.items()
         ],
-        "training": options_of(Training.options(), EXPERT),
+        "training": option_controls(Training.options(), NO_CONTROL),
     }
 
 
@@ -70,7 +71,7 @@ def _task(name: str) -> dict[str, Any]:
         "title": in_all_languages(task_title(name)),
         "help": in_all_languages(task.help),
         "families": task.families,
-        "task_options": options_of(task.options()),
+        "task_options": option_controls(task.options()),
         "chance": task.chance,
     }
 
@@ -88,11 +89,9 @@ def _recipe(family: str, task: str, variant: str, parts: dict[str, Any]) -> dict
 
 
 def file_facts(task: CustomTask) -> dict[str, Any]:
-    """How somebody's file was read."""
-    data, examples = task.data, task.evaluation(1)
-    held_out = int(data.held_out.sum())
+    """How a user's file was read: the kind of task it gives, its size, vocabulary and first rows."""
+    data, example = task.data, task.evaluation(1)
     rows = len(data.problems.lengths)
-    first = [_row(task, index) for index in range(min(5, rows))]
     return {
         "kind": task.name,
         "title": in_all_languages(task_title(task.name)),
@@ -100,19 +99,19 @@ def file_facts(task: CustomTask) -> dict[str, Any]:
         "digest": task.content.digest,
         "ending": task.content.ending,
         "rows": rows,
-        "held_out": held_out,
+        "held_out": int(data.held_out.sum()),
         "longest": task.longest,
-        "first": first,
+        "first": [_row(task, index) for index in range(min(5, rows))],
         "vocabulary": {"size": len(data.tokens), "tokens": data.tokens[:200]},
         "labels": data.labels[:200],
         "families": task.families,
-        "task_options": options_of(task.options()),
+        "task_options": option_controls(task.options()),
         "chance": task.chance,
-        "example": task.say(examples.source[0, : examples.source_lengths[0]].tolist()),
+        "example": task.say(example.source[0, : example.source_lengths[0]].tolist()),
     }
 
 
 def _row(task: CustomTask, index: int) -> dict[str, str]:
-    one = task.examples(torch.tensor([index]))
-    source = one.source[0, : one.source_lengths[0]].tolist()
-    return {"problem": task.say(source), "answer": str(task.say_answer(source, one))}
+    example = task.examples(torch.tensor([index]))
+    source = example.source[0, : example.source_lengths[0]].tolist()
+    return {"problem": task.say(source), "answer": str(task.answer_text(source, example))}

@@ -1,10 +1,10 @@
-"""What families, tasks and recipes are called on the Train tab, in both languages."""
+"""Titles of model families, tasks and recipe variants on the page."""
 
 from __future__ import annotations
 
 from core.messages import Text, verbatim
 
-FAMILIES = {
+FAMILY_TITLES = {
     "rnn": "RNN",
     "gru": "GRU",
     "lstm": "LSTM",
@@ -15,7 +15,7 @@ FAMILIES = {
     "gpt": "GPT",
     "t5": "T5",
 }
-TASKS = {
+TASK_TITLES = {
     "parity": Text("parity"),
     "running parity": Text("running parity"),
     "scratchpad parity": Text("scratchpad parity"),
@@ -41,7 +41,7 @@ TASKS = {
     "own labels": Text("own labels"),
     "own tags": Text("own tags"),
 }
-VARIANTS = {
+VARIANT_TITLES = {
     "default": Text("as recommended"),
     "source": Text("by heart: 2,000 fixed problems"),
     "too-fast": Text("learning rate too high"),
@@ -69,12 +69,12 @@ VARIANTS = {
 
 
 def family_title(name: str) -> str:
-    return FAMILIES.get(name, name)
+    return FAMILY_TITLES.get(name, name)
 
 
 def task_title(name: str) -> Text:
-    return TASKS.get(name, verbatim(name))
+    return TASK_TITLES.get(name, verbatim(name))
 
 
 def variant_title(name: str) -> Text:
-    return VARIANTS.get(name, verbatim(name))
+    return VARIANT_TITLES.get(name, verbatim(name))

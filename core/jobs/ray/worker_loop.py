@@ -1,8 +1,8 @@
-"""A worker's desk inside a Ray actor: the same orders, the same answers, but no disk that the caller would see.
+"""The worker's loop inside a Ray actor: the same orders and replies, but no disk shared with the caller.
 
-Runs come with the order that needs them, and every checkpoint goes back as bytes: a further answer, stored(key, bytes),
-which the caller confirms once it is on its disk. So what counts as stored is safe from the death of the node, and the
-time that takes counts as time for storing.
+Runs come with the order that needs them, and every checkpoint goes back as bytes in a `RunStored`, which the caller
+confirms once it is on its disk. So a stored run is safe from the death of the node, and the time that takes counts as
+time for storing.
 """
 
 from __future__ import annotations
@@ -18,82 +18,87 @@ import numpy
 import safetensors
 import torch
 
-from core.jobs.worker import Desk
+from core.jobs.messages import LogLine, LoopEnded, RunStored, WorkerOrder, WorkerReply
+from core.jobs.worker.loop import WorkerLoop
 from core.runs.run import Run
 from core.runs.store import Store
 
-ENDED = ("ended",)  # the last answer
-
 
 def versions() -> dict[str, str]:
-    """What decides the last digits of a loss."""
+    """Of the libraries that decide the last digits of a loss."""
     return {module.__name__: module.__version__ for module in (torch, numpy, safetensors)}
 
 
-class Line:
-    """The desk's connection: queues, as the other end is in the same process."""
+class QueueConnection:
+    """The loop's connection: queues, as its other end is in the same process."""
 
     def __init__(self, folder: Path):
-        self.folder = folder  # where the desk's store looks
-        self.orders, self.answers, self.receipts = SimpleQueue(), SimpleQueue(), SimpleQueue()
+        self.folder = folder  # of the loop's store
+        self.orders: SimpleQueue[tuple[WorkerOrder, dict[str, bytes]]] = SimpleQueue()
+        self.replies: SimpleQueue[WorkerReply] = SimpleQueue()
+        self.receipts: SimpleQueue[str | None] = SimpleQueue()
 
-    def recv(self) -> tuple:
+    def recv(self) -> WorkerOrder:
         order, files = self.orders.get()
-        for path in self.folder.iterdir():  # of the last order; the desk has it in memory
+        for path in self.folder.iterdir():  # of the last order; the loop has it in memory
             path.unlink()
         for name, content in files.items():
             (self.folder / name).write_bytes(content)
         return order
 
-    def send(self, answer: tuple) -> None:
-        self.answers.put(answer)
+    def send(self, reply: WorkerReply) -> None:
+        self.replies.put(reply)
 
     def poll(self) -> bool:
         return not self.orders.empty()
 
-    def told(self) -> list[tuple]:
-        answers = [self.answers.get()]
-        while not self.answers.empty():
-            answers.append(self.answers.get())
-        return answers
+    def take_replies(self) -> list[WorkerReply]:
+        """All that there are, at least one."""
+        replies = [self.replies.get()]
+        while not self.replies.empty():
+            replies.append(self.replies.get())
+        return replies
 
 
-class NodeStore(Store):
-    """Stores with the caller; its own folder only serves to read and write a run's file."""
+class RemoteStore(Store):
+    """Stores runs with the caller; its own folder only serves to read and write a run's file."""
 
-    def __init__(self, line: Line):
-        super().__init__(line.folder)
-        self.line = line
+    def __init__(self, connection: QueueConnection):
+        super().__init__(connection.folder)
+        self.connection = connection
 
     def save(self, run: Run) -> Path:
         path = super().save(run)
-        self.line.send(("stored", run.key, path.read_bytes()))
-        problem = self.line.receipts.get()
+        self.connection.send(RunStored(run.key, path.read_bytes()))
+        problem = self.connection.receipts.get()
         if problem is not None:
             raise OSError(problem)
         return path
 
 
-class RayDesk:
-    """Serves in a thread of its own, while others take orders and hand over answers."""
+class RayWorkerLoop:
+    """Runs a `WorkerLoop` in a thread of its own, while the actor's threads put orders and take replies."""
 
-    def __init__(self, checkpoint_seconds: float, expected: dict[str, str]):
-        self.scratch = TemporaryDirectory(prefix="innerview-")
-        self.line = Line(Path(self.scratch.name))
-        others = {name: version for name, version in versions().items() if version != expected[name]}
-        if others:
-            differences = ", ".join(
-                f"{name} {version} instead of {expected[name]}" for name, version in others.items()
+    def __init__(self, checkpoint_seconds: float, caller_versions: dict[str, str]):
+        self.folder = TemporaryDirectory(prefix="innerview-")
+        self.connection = QueueConnection(Path(self.folder.name))
+        differences = ", ".join(
+            f"{name} {version} instead of {caller_versions[name]}"
+            for name, version in versions().items()
+            if version != caller_versions[name]
+        )
+        if differences:
+            self.connection.send(
+                LogLine(f"A Ray node has {differences}; its losses may differ in their last digits.")
             )
-            self.line.send(("log", f"A Ray node has {differences}; its losses may differ in their last digits."))
-        threading.Thread(target=self._serve, args=[checkpoint_seconds], name="desk", daemon=True).start()
+        threading.Thread(target=self._serve, args=[checkpoint_seconds], name="worker-loop", daemon=True).start()
 
     def _serve(self, checkpoint_seconds: float) -> None:
-        importlib.import_module("torch._dynamo")  # what the first optimiser would otherwise import, for seconds
+        importlib.import_module("torch._dynamo")  # otherwise imported by the first optimiser, for seconds
         torch.set_num_threads(1)  # as in a local worker: sums over more threads would be rounded differently
         try:
-            Desk(self.line, NodeStore(self.line), checkpoint_seconds).serve()
+            WorkerLoop(self.connection, RemoteStore(self.connection), checkpoint_seconds).serve()
         except Exception:
-            self.line.send(("log", traceback.format_exc()))
-        self.scratch.cleanup()
-        self.line.send(ENDED)
+            self.connection.send(LogLine(traceback.format_exc()))
+        self.folder.cleanup()
+        self.connection.send(LoopEnded())

@@ -10,10 +10,12 @@ from core.pretrained.families.family import Family
 from core.pretrained.families.gpt2 import GPT2
 from core.pretrained.families.t5 import T5
 
-FAMILIES: dict[str, Family] = {one.model_type: one for one in (BERT, ROBERTA, DISTILBERT, ROFORMER, GPT2, T5)}
+FAMILIES: dict[str, Family] = {
+    family.model_type: family for family in (BERT, ROBERTA, DISTILBERT, ROFORMER, GPT2, T5)
+}
 
 
-def family_of(model_type: str) -> Family:
+def family_by_model_type(model_type: str) -> Family:
     if model_type not in FAMILIES:
         known = ", ".join(FAMILIES)
         raise PretrainedError(
@@ -24,8 +26,8 @@ def family_of(model_type: str) -> Family:
     return FAMILIES[model_type]
 
 
-def family_for(config: Config) -> Family:
-    """The family that can hold a model of ours, by what sets its options apart."""
+def family_by_config(config: Config) -> Family:
+    """The family that a model of ours is saved as, by the options that tell them apart."""
     match config:
         case RoformerConfig():
             return ROFORMER

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from core.config.families import BertConfig
-from core.pretrained.facts import THEIR_ACTIVATION, Facts
-from core.pretrained.families.family import NO_HEAD, Family, Names, Reading
-from core.pretrained.key_maps import KeyMap, combined, lines
+from core.pretrained.config_reader import HF_ACTIVATIONS, ConfigReader
+from core.pretrained.families.family import NO_HEAD, Family, Names, ParsedConfig
+from core.pretrained.key_maps import KeyMap, combine, rules
 
 
 def _trunk(prefix: str, positions: bool = True) -> KeyMap:
-    """Everything but the head; base models are saved without the prefix."""
+    """All weights but the head's; base models are saved without the prefix."""
     return KeyMap(
-        lines(
+        rules(
             ("embeddings.word_embeddings.weight", "token_embedding.weight"),
             ("embeddings.token_type_embeddings.weight", "segment_embedding.weight"),
             ("embeddings.LayerNorm.*", "embedding_norm.*"),
@@ -28,7 +28,7 @@ def _trunk(prefix: str, positions: bool = True) -> KeyMap:
             theirs=prefix,
         )
         + (
-            lines((f"{prefix}embeddings.position_embeddings.weight", "position_embedding.weight"))
+            rules((f"{prefix}embeddings.position_embeddings.weight", "position_embedding.weight"))
             if positions
             else ()
         ),
@@ -47,118 +47,120 @@ HEADS = {
     "ForTokenClassification": "tagger",
     "ForQuestionAnswering": "qa",
 }
-CLASSIFIER = lines(("classifier.*", "head.proj.*"))
-DEEP_CLASSIFIER = lines(("classifier.dense.*", "pooler.*"), ("classifier.out_proj.*", "head.proj.*"))
-ANSWER = lines(("qa_outputs.*", "head.proj.*"))
+CLASSIFIER = rules(("classifier.*", "head.proj.*"))
+DEEP_CLASSIFIER = rules(("classifier.dense.*", "pooler.*"), ("classifier.out_proj.*", "head.proj.*"))
+ANSWER = rules(("qa_outputs.*", "head.proj.*"))
 OLD_NORMS = KeyMap(
     (),  # as the first checkpoints were written
     (("{path}.LayerNorm.gamma", "{path}.LayerNorm.weight"), ("{path}.LayerNorm.beta", "{path}.LayerNorm.bias")),
 )
 
 
-def _masked_tokens(dense: str, norm: str, decoder: str, bias: str, config: BertConfig, names: Names | None) -> KeyMap:
-    """Their output bias has two names: of a tied table they are one weight, else the decoder's own is what counts."""
-    place = lines(
-        (f"{dense}.*", "head.dense.*"), (f"{norm}.*", "head.norm.*"), (f"{decoder}.weight", "head.proj.weight")
+def _mlm_head(prefix: str, dense: str, norm: str, config: BertConfig, names: Names | None) -> KeyMap:
+    """Their output bias has two names: with tied embeddings one weight, without them the decoder's own is used."""
+    decoder, bias = f"{prefix}.decoder", f"{prefix}.bias"
+    common = rules(
+        (f"{prefix}.{dense}.*", "head.dense.*"),
+        (f"{prefix}.{norm}.*", "head.norm.*"),
+        (f"{decoder}.weight", "head.proj.weight"),
     )
     if not config.tie_embeddings and (names is None or f"{decoder}.bias" in names):
-        return KeyMap(place + lines((f"{decoder}.bias", "head.proj.bias")), ignored=(bias,))
-    return KeyMap(place + lines((bias, "head.proj.bias")), aliases=((f"{decoder}.bias", bias),))
+        return KeyMap(common + rules((f"{decoder}.bias", "head.proj.bias")), ignored=(bias,))
+    return KeyMap(common + rules((bias, "head.proj.bias")), aliases=((f"{decoder}.bias", bias),))
 
 
 def _predictions(config: BertConfig, names: Names | None) -> KeyMap:
-    parts = "transform.dense", "transform.LayerNorm", "decoder", "bias"
-    return _masked_tokens(*(f"cls.predictions.{part}" for part in parts), config, names)
+    return _mlm_head("cls.predictions", "transform.dense", "transform.LayerNorm", config, names)
 
 
 def _lm_head(config: BertConfig, names: Names | None) -> KeyMap:
-    return _masked_tokens(*(f"lm_head.{part}" for part in ("dense", "layer_norm", "decoder", "bias")), config, names)
+    return _mlm_head("lm_head", "dense", "layer_norm", config, names)
 
 
 def bert_map(config: BertConfig, names: Names | None = None) -> KeyMap:
     heads = {"classifier": KeyMap(CLASSIFIER), "tagger": KeyMap(CLASSIFIER), "qa": KeyMap(ANSWER)}
     if config.head == "mlm":
-        heads["mlm"] = combined(
-            _predictions(config, names), KeyMap(lines(("cls.seq_relationship.*", "next_sentence.*")))
+        heads["mlm"] = combine(
+            _predictions(config, names), KeyMap(rules(("cls.seq_relationship.*", "next_sentence.*")))
         )
-    pooler = KeyMap(lines(("bert.pooler.dense.*", "pooler.*")))
-    return combined(_trunk("bert."), OLD_NORMS, pooler, heads.get(config.head, KeyMap(())))
+    pooler = KeyMap(rules(("bert.pooler.dense.*", "pooler.*")))
+    return combine(_trunk("bert."), OLD_NORMS, pooler, heads.get(config.head, KeyMap(())))
 
 
 def roberta_map(config: BertConfig, names: Names | None = None) -> KeyMap:
     heads = {"classifier": KeyMap(DEEP_CLASSIFIER), "tagger": KeyMap(CLASSIFIER), "qa": KeyMap(ANSWER)}
     if config.head == "mlm":
         heads["mlm"] = _lm_head(config, names)
-    pooler = KeyMap(lines(("roberta.pooler.dense.*", "pooler.*")) if config.head != "classifier" else ())
-    return combined(_trunk("roberta."), OLD_NORMS, pooler, heads.get(config.head, KeyMap(())))
+    pooler = KeyMap(rules(("roberta.pooler.dense.*", "pooler.*")) if config.head != "classifier" else ())
+    return combine(_trunk("roberta."), OLD_NORMS, pooler, heads.get(config.head, KeyMap(())))
 
 
 def roformer_map(config: BertConfig, names: Names | None = None) -> KeyMap:
     heads = {"classifier": KeyMap(DEEP_CLASSIFIER), "tagger": KeyMap(CLASSIFIER), "qa": KeyMap(ANSWER)}
     if config.head == "mlm":
         heads["mlm"] = _predictions(config, names)
-    return combined(_trunk("roformer.", positions=False), OLD_NORMS, heads.get(config.head, KeyMap(())))
+    return combine(_trunk("roformer.", positions=False), OLD_NORMS, heads.get(config.head, KeyMap(())))
 
 
-def _read(facts: Facts, head: str, names: Names) -> Reading:
-    """What the three have in common."""
-    facts.never("is_decoder", "add_cross_attention", "pruned_heads")
-    activation = facts.activation("hidden_act", "gelu")
+def _parse(reader: ConfigReader, head: str, names: Names) -> ParsedConfig:
+    """The options that BERT, RoBERTa and RoFormer have in common."""
+    reader.reject("is_decoder", "add_cross_attention", "pruned_heads")
+    activation = reader.activation("hidden_act", "gelu")
     options = {
-        "vocab_size": facts.whole("vocab_size"),
-        "n_layers": facts.whole("num_hidden_layers"),
-        "n_heads": facts.whole("num_attention_heads"),
-        "d_model": facts.whole("hidden_size"),
-        "d_ff": facts.whole("intermediate_size"),
-        "max_len": facts.whole("max_position_embeddings"),
-        "n_segments": facts.whole("type_vocab_size", 2),
-        "norm_eps": facts.number("layer_norm_eps", 1e-12),
-        "dropout": facts.number("hidden_dropout_prob", 0.1),
-        "tie_embeddings": facts.flag("tie_word_embeddings", True),
+        "vocab_size": reader.integer("vocab_size"),
+        "n_layers": reader.integer("num_hidden_layers"),
+        "n_heads": reader.integer("num_attention_heads"),
+        "d_model": reader.integer("hidden_size"),
+        "d_ff": reader.integer("intermediate_size"),
+        "max_len": reader.integer("max_position_embeddings"),
+        "n_segments": reader.integer("type_vocab_size", 2),
+        "norm_eps": reader.number("layer_norm_eps", 1e-12),
+        "dropout": reader.number("hidden_dropout_prob", 0.1),
+        "tie_embeddings": reader.boolean("tie_word_embeddings", True),
         "activation": activation,
         "head": head,
-        "n_labels": facts.n_labels(),
+        "n_labels": reader.n_labels(),
         "pooler": "tanh" if any("pooler.dense." in name for name in names) else "none",
         "next_sentence": False,
     }
     if head == "mlm":
         options["head_activation"] = activation
-    return Reading(options, (NO_HEAD,) if head == "none" else ())
+    return ParsedConfig(options, (NO_HEAD,) if head == "none" else ())
 
 
-def _read_bert(facts: Facts, head: str, names: Names) -> Reading:
-    _only_absolute_positions(facts)
-    read = _read(facts, head, names)
-    read.options["next_sentence"] = any(name.startswith("cls.seq_relationship.") for name in names)
-    return read
+def _parse_bert(reader: ConfigReader, head: str, names: Names) -> ParsedConfig:
+    _require_absolute_positions(reader)
+    parsed = _parse(reader, head, names)
+    parsed.options["next_sentence"] = any(name.startswith("cls.seq_relationship.") for name in names)
+    return parsed
 
 
-def _read_roberta(facts: Facts, head: str, names: Names) -> Reading:
-    """Positions are counted from the padding's id on; its own row, and those before, are never looked up."""
-    _only_absolute_positions(facts)
-    read = _read(facts, head, names)
-    offset = facts.whole("pad_token_id", 1) + 1
-    read.options.update(position_offset=offset, max_len=max(read.options["max_len"] - offset, 0))
+def _parse_roberta(reader: ConfigReader, head: str, names: Names) -> ParsedConfig:
+    """Positions are numbered from pad_token_id + 1 on; the rows of the table before that are not used."""
+    _require_absolute_positions(reader)
+    parsed = _parse(reader, head, names)
+    offset = reader.integer("pad_token_id", 1) + 1
+    parsed.options.update(position_offset=offset, max_len=max(parsed.options["max_len"] - offset, 0))
     if head == "mlm":
-        read.options["head_activation"] = "gelu"
+        parsed.options["head_activation"] = "gelu"
     if head == "classifier":
-        read.options["pooler"] = "tanh"
-    return read
+        parsed.options["pooler"] = "tanh"
+    return parsed
 
 
-def _read_roformer(facts: Facts, head: str, names: Names) -> Reading:
-    facts.never("rotary_value")
-    if facts.whole("embedding_size", facts.whole("hidden_size")) != facts.whole("hidden_size"):
-        facts.never("embedding_size")
-    read = _read(facts, head, names)
+def _parse_roformer(reader: ConfigReader, head: str, names: Names) -> ParsedConfig:
+    reader.reject("rotary_value")
+    if reader.integer("embedding_size", reader.integer("hidden_size")) != reader.integer("hidden_size"):
+        reader.reject("embedding_size")
+    parsed = _parse(reader, head, names)
     if head == "classifier":
-        read.options["pooler"] = facts.activation("hidden_act", "gelu")
-    return read
+        parsed.options["pooler"] = reader.activation("hidden_act", "gelu")
+    return parsed
 
 
-def _only_absolute_positions(facts: Facts) -> None:
-    if facts.word("position_embedding_type", "absolute") != "absolute":
-        facts.never("position_embedding_type")
+def _require_absolute_positions(reader: ConfigReader) -> None:
+    if reader.string("position_embedding_type", "absolute") != "absolute":
+        reader.reject("position_embedding_type")
 
 
 def _write(config: BertConfig) -> dict[str, Any]:
@@ -174,7 +176,7 @@ def _write(config: BertConfig) -> dict[str, Any]:
         "hidden_dropout_prob": config.dropout,
         "attention_probs_dropout_prob": config.dropout,
         "tie_word_embeddings": config.tie_embeddings,
-        "hidden_act": THEIR_ACTIVATION.get(config.activation, config.activation),
+        "hidden_act": HF_ACTIVATIONS.get(config.activation, config.activation),
         "pad_token_id": 0,
     }
 
@@ -189,21 +191,21 @@ def _write_roformer(config: BertConfig) -> dict[str, Any]:
 
 
 def _family(
-    model_type: str, title: str, mlm: str, ours: str = "bert", without: tuple[str, ...] = (), **ways: Any
+    model_type: str, title: str, mlm: str, core_family: str = "bert", without: tuple[str, ...] = (), **functions: Any
 ) -> Family:
     architectures = {title + name: head for name, head in HEADS.items() if name not in without}
-    evidence = {
+    head_prefixes: dict[str, tuple[str, ...]] = {
         "mlm": (mlm,), "classifier": ("classifier.",), "tagger": ("classifier.",), "qa": ("qa_outputs.",),
     }  # fmt: skip
-    return Family(model_type, ours, architectures, evidence, **ways)
+    return Family(model_type, core_family, architectures, head_prefixes, **functions)
 
 
-BERT = _family("bert", "Bert", "cls.predictions.", read=_read_bert, write=_write, key_map=bert_map)
+BERT = _family("bert", "Bert", "cls.predictions.", parse=_parse_bert, write=_write, key_map=bert_map)
 ROBERTA = _family(
     "roberta", "Roberta", "lm_head.", without=("ForPreTraining",),
-    read=_read_roberta, write=_write_roberta, key_map=roberta_map,
+    parse=_parse_roberta, write=_write_roberta, key_map=roberta_map,
 )  # fmt: skip
 ROFORMER = _family(
     "roformer", "RoFormer", "cls.predictions.", "roformer", without=("ForPreTraining",),
-    read=_read_roformer, write=_write_roformer, key_map=roformer_map,
+    parse=_parse_roformer, write=_write_roformer, key_map=roformer_map,
 )  # fmt: skip

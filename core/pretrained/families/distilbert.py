@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from core.config.families import BertConfig
-from core.pretrained.facts import THEIR_ACTIVATION, Facts
-from core.pretrained.families.family import NO_HEAD, Family, Names, Reading
-from core.pretrained.key_maps import KeyMap, combined, lines
+from core.pretrained.config_reader import HF_ACTIVATIONS, ConfigReader
+from core.pretrained.families.family import NO_HEAD, Family, Names, ParsedConfig
+from core.pretrained.key_maps import KeyMap, combine, rules
 
 _TRUNK = KeyMap(
-    lines(
+    rules(
         ("embeddings.word_embeddings.weight", "token_embedding.weight"),
         ("embeddings.position_embeddings.weight", "position_embedding.weight"),
         ("embeddings.LayerNorm.*", "embedding_norm.*"),
@@ -29,45 +29,45 @@ _TRUNK = KeyMap(
 )
 _HEADS = {
     "mlm": KeyMap(
-        lines(
+        rules(
             ("vocab_transform.*", "head.dense.*"),
             ("vocab_layer_norm.*", "head.norm.*"),
             ("vocab_projector.*", "head.proj.*"),
         )
     ),
-    "classifier": KeyMap(lines(("pre_classifier.*", "pooler.*"), ("classifier.*", "head.proj.*"))),
-    "tagger": KeyMap(lines(("classifier.*", "head.proj.*"))),
-    "qa": KeyMap(lines(("qa_outputs.*", "head.proj.*"))),
+    "classifier": KeyMap(rules(("pre_classifier.*", "pooler.*"), ("classifier.*", "head.proj.*"))),
+    "tagger": KeyMap(rules(("classifier.*", "head.proj.*"))),
+    "qa": KeyMap(rules(("qa_outputs.*", "head.proj.*"))),
     "none": KeyMap(()),
 }
 
 
 def distilbert_map(config: BertConfig, names: Names | None = None) -> KeyMap:
-    return combined(_TRUNK, _HEADS.get(config.head, KeyMap(())))
+    return combine(_TRUNK, _HEADS.get(config.head, KeyMap(())))
 
 
-def _read(facts: Facts, head: str, names: Names) -> Reading:
-    activation = facts.activation("activation", "gelu")
+def _parse(reader: ConfigReader, head: str, names: Names) -> ParsedConfig:
+    activation = reader.activation("activation", "gelu")
     options = {
-        "vocab_size": facts.whole("vocab_size"),
-        "n_layers": facts.whole("n_layers"),
-        "n_heads": facts.whole("n_heads"),
-        "d_model": facts.whole("dim"),
-        "d_ff": facts.whole("hidden_dim"),
-        "max_len": facts.whole("max_position_embeddings"),
+        "vocab_size": reader.integer("vocab_size"),
+        "n_layers": reader.integer("n_layers"),
+        "n_heads": reader.integer("n_heads"),
+        "d_model": reader.integer("dim"),
+        "d_ff": reader.integer("hidden_dim"),
+        "max_len": reader.integer("max_position_embeddings"),
         "n_segments": 0,
         "norm_eps": 1e-12,
-        "dropout": facts.number("dropout", 0.1),
-        "tie_embeddings": facts.flag("tie_word_embeddings", True),
+        "dropout": reader.number("dropout", 0.1),
+        "tie_embeddings": reader.boolean("tie_word_embeddings", True),
         "activation": activation,
         "head": head,
-        "n_labels": facts.n_labels(),
+        "n_labels": reader.n_labels(),
         "pooler": "relu" if head == "classifier" else "none",
         "next_sentence": False,
     }
     if head == "mlm":
         options["head_activation"] = activation
-    return Reading(options, (NO_HEAD,) if head == "none" else ())
+    return ParsedConfig(options, (NO_HEAD,) if head == "none" else ())
 
 
 def _write(config: BertConfig) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _write(config: BertConfig) -> dict[str, Any]:
         "dropout": config.dropout,
         "attention_dropout": config.dropout,
         "tie_word_embeddings": config.tie_embeddings,
-        "activation": THEIR_ACTIVATION.get(config.activation, config.activation),
+        "activation": HF_ACTIVATIONS.get(config.activation, config.activation),
         "sinusoidal_pos_embds": False,
         "pad_token_id": 0,
     }
@@ -97,13 +97,13 @@ DISTILBERT = Family(
         "DistilBertForTokenClassification": "tagger",
         "DistilBertForQuestionAnswering": "qa",
     },
-    evidence={
+    head_prefixes={
         "mlm": ("vocab_transform.", "vocab_projector."),
         "classifier": ("pre_classifier.",),
         "tagger": ("classifier.",),
         "qa": ("qa_outputs.",),
     },
-    read=_read,
+    parse=_parse,
     write=_write,
     key_map=distilbert_map,
 )

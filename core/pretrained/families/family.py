@@ -1,4 +1,4 @@
-"""What one family of checkpoints is: how its config.json reads, and where its weights go."""
+"""A family of Hugging Face checkpoints: its config.json and weight names, mapped to our options and weights and back."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from core.config.families import Config
 from core.messages import Text
+from core.pretrained.config_reader import ConfigReader
 from core.pretrained.errors import PretrainedError
-from core.pretrained.facts import Facts
 from core.pretrained.key_maps import KeyMap
 
 NO_HEAD = Text(
@@ -22,8 +22,8 @@ Names = Collection[str]
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A config.json in our words."""
+class ParsedConfig:
+    """A config.json as options of our model."""
 
     options: dict[str, Any]
     notes: tuple[Text, ...] = ()
@@ -31,17 +31,17 @@ class Reading:
 
 @dataclass(frozen=True)
 class Family:
-    model_type: str
-    ours: str  # our family
+    model_type: str  # theirs
+    core_family: str  # ours, as `core.build` takes it
     architectures: dict[str, str]  # their class → our head
-    evidence: dict[str, tuple[str, ...]]  # our head → how the names of its weights begin
-    read: Callable[[Facts, str, Names], Reading]  # config.json, our head, the weights' names
-    write: Callable[[Any], dict[str, Any]]  # the other way round, without architectures and model_type
+    head_prefixes: dict[str, tuple[str, ...]]  # our head → prefixes of its weights' names
+    parse: Callable[[ConfigReader, str, Names], ParsedConfig]  # config.json, our head, the weights' names
+    write: Callable[[Any], dict[str, Any]]  # our configuration → config.json, but architectures and model_type
     key_map: Callable[[Any, Names | None], KeyMap]  # by our configuration; names are None while writing
 
-    def head(self, facts: Facts, names: Names) -> str:
-        """Which head the weights are of; the architecture decides where names do not."""
-        architecture = facts.architecture()
+    def head(self, reader: ConfigReader, names: Names) -> str:
+        """Our head for a checkpoint: by the names of its weights, and by the architecture where these do not decide."""
+        architecture = reader.architecture()
         if architecture and architecture not in self.architectures:
             known = ", ".join(self.architectures)
             raise PretrainedError(
@@ -50,13 +50,15 @@ class Family:
                 architecture=architecture[:60],
                 known=known,
             )
-        said = self.architectures.get(architecture, "none")
-        found = [head for head, prefixes in self.evidence.items() if any(name.startswith(prefixes) for name in names)]
-        if said in found or not found:
-            return said
-        if said == "none" and len(found) == 1:
-            return found[0]
-        weight = next(name for name in names if name.startswith(self.evidence[found[0]]))
+        declared = self.architectures.get(architecture, "none")
+        stored = [
+            head for head, prefixes in self.head_prefixes.items() if any(name.startswith(prefixes) for name in names)
+        ]
+        if declared in stored or not stored:
+            return declared
+        if declared == "none" and len(stored) == 1:
+            return stored[0]
+        weight = next(name for name in names if name.startswith(self.head_prefixes[stored[0]]))
         raise PretrainedError(
             "{weight} belongs to a head, but config.json says {architecture} under architectures.",
             weight=weight,
@@ -66,11 +68,11 @@ class Family:
     def architecture(self, config: Config) -> str:
         """Their class for a model of ours."""
         head = getattr(config, "head", "lm")
-        found = [name for name, ours in self.architectures.items() if ours == head]
-        if not found:
+        classes = [name for name, ours in self.architectures.items() if ours == head]
+        if not classes:
             raise PretrainedError(
                 "head = {head!r} has no place in a {model_type} checkpoint.",
                 head=head,
                 model_type=self.model_type,
             )
-        return found[-1 if getattr(config, "judges_sentences", False) else 0]  # BERT has a class for both heads
+        return classes[-1 if getattr(config, "judges_sentences", False) else 0]  # BERT has a class for both heads

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from core.config.families import GptConfig
+from core.pretrained.config_reader import HF_ACTIVATIONS, ConfigReader
 from core.pretrained.errors import PretrainedError
-from core.pretrained.facts import THEIR_ACTIVATION, Facts
-from core.pretrained.families.family import NO_HEAD, TIED_HEAD, Family, Names, Reading
-from core.pretrained.key_maps import KeyMap, combined, lines
+from core.pretrained.families.family import NO_HEAD, TIED_HEAD, Family, Names, ParsedConfig
+from core.pretrained.key_maps import KeyMap, combine, rules
 
 _TRUNK = KeyMap(
-    lines(
+    rules(
         ("wte.weight", "token_embedding.weight"),
         ("wpe.weight", "position_embedding.weight"),
         ("h.{i}.ln_1.*", "blocks.{i}.attn_norm.*"),
@@ -19,7 +19,7 @@ _TRUNK = KeyMap(
         ("ln_f.*", "final_norm.*"),
         theirs="transformer.",
     )
-    + lines(
+    + rules(
         ("attn.c_attn.*", "attn.q_proj.* attn.k_proj.* attn.v_proj.*"),
         ("attn.c_proj.*", "attn.out_proj.*"),
         ("mlp.c_fc.*", "ff.in_proj.*"),
@@ -37,43 +37,43 @@ _TRUNK = KeyMap(
     ignored=("transformer.h.{i}.attn.bias", "transformer.h.{i}.attn.masked_bias"),  # the causal mask
 )
 _HEADS = {
-    "lm": lines(("lm_head.weight", "head.proj.weight")),
-    "classifier": lines(("score.weight", "head.proj.weight")),
-    "tagger": lines(("classifier.*", "head.proj.*")),
-    "qa": lines(("qa_outputs.*", "head.proj.*")),
+    "lm": rules(("lm_head.weight", "head.proj.weight")),
+    "classifier": rules(("score.weight", "head.proj.weight")),
+    "tagger": rules(("classifier.*", "head.proj.*")),
+    "qa": rules(("qa_outputs.*", "head.proj.*")),
 }
 
 
 def gpt2_map(config: GptConfig, names: Names | None = None) -> KeyMap:
-    return combined(_TRUNK, KeyMap(_HEADS.get(config.head, ())))
+    return combine(_TRUNK, KeyMap(_HEADS.get(config.head, ())))
 
 
-def _read(facts: Facts, head: str, names: Names) -> Reading:
-    facts.never("add_cross_attention", "scale_attn_by_inverse_layer_idx", "pruned_heads")
-    if not facts.flag("scale_attn_weights", True):
+def _parse(reader: ConfigReader, head: str, names: Names) -> ParsedConfig:
+    reader.reject("add_cross_attention", "scale_attn_by_inverse_layer_idx", "pruned_heads")
+    if not reader.boolean("scale_attn_weights", True):
         raise PretrainedError(
             "config.json sets scale_attn_weights = False: models here always divide scores by √d_head.",
         )
-    width, tied = facts.whole("n_embd"), facts.flag("tie_word_embeddings", True)
+    width, tied = reader.integer("n_embd"), reader.boolean("tie_word_embeddings", True)
     notes = ()
     if head == "none":
         head, notes = ("lm", (TIED_HEAD,)) if tied else ("none", (NO_HEAD,))
     options = {
-        "vocab_size": facts.whole("vocab_size"),
-        "n_layers": facts.whole("n_layer"),
-        "n_heads": facts.whole("n_head"),
+        "vocab_size": reader.integer("vocab_size"),
+        "n_layers": reader.integer("n_layer"),
+        "n_heads": reader.integer("n_head"),
         "d_model": width,
-        "d_ff": facts.whole("n_inner", 4 * width),
-        "max_len": facts.whole("n_positions"),
-        "norm_eps": facts.number("layer_norm_epsilon", 1e-5),
-        "dropout": facts.number("resid_pdrop", 0.1),
+        "d_ff": reader.integer("n_inner", 4 * width),
+        "max_len": reader.integer("n_positions"),
+        "norm_eps": reader.number("layer_norm_epsilon", 1e-5),
+        "dropout": reader.number("resid_pdrop", 0.1),
         "tie_embeddings": tied,
-        "activation": facts.activation("activation_function", "gelu_new"),
+        "activation": reader.activation("activation_function", "gelu_new"),
         "head": head,
-        "n_labels": facts.n_labels(),
+        "n_labels": reader.n_labels(),
         "classifier_bias": head != "classifier",
     }
-    return Reading(options, notes)
+    return ParsedConfig(options, notes)
 
 
 def _write(config: GptConfig) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _write(config: GptConfig) -> dict[str, Any]:
         "embd_pdrop": config.dropout,
         "attn_pdrop": config.dropout,
         "tie_word_embeddings": config.tie_embeddings,
-        "activation_function": THEIR_ACTIVATION.get(config.activation, config.activation),
+        "activation_function": HF_ACTIVATIONS.get(config.activation, config.activation),
         "bos_token_id": None,
         "eos_token_id": None,
     }
@@ -105,8 +105,13 @@ GPT2 = Family(
         "GPT2ForQuestionAnswering": "qa",
         "GPT2Model": "none",
     },
-    evidence={"lm": ("lm_head.",), "classifier": ("score.",), "tagger": ("classifier.",), "qa": ("qa_outputs.",)},
-    read=_read,
+    head_prefixes={
+        "lm": ("lm_head.",),
+        "classifier": ("score.",),
+        "tagger": ("classifier.",),
+        "qa": ("qa_outputs.",),
+    },
+    parse=_parse,
     write=_write,
     key_map=gpt2_map,
 )

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from core.config.families import T5Config
+from core.pretrained.config_reader import ACTIVATIONS, HF_ACTIVATIONS, ConfigReader
 from core.pretrained.errors import PretrainedError
-from core.pretrained.facts import ACTIVATIONS, THEIR_ACTIVATION, Facts
-from core.pretrained.families.family import TIED_HEAD, Family, Names, Reading
-from core.pretrained.key_maps import KeyMap, lines
+from core.pretrained.families.family import TIED_HEAD, Family, Names, ParsedConfig
+from core.pretrained.key_maps import KeyMap, rules
 
 GATED = {
     "gelu": "geglu-tanh",
     "gelu_new": "geglu-tanh",
     "silu": "swiglu",
     "swish": "swiglu",
-}  # gated-gelu is the tanh one
-THEIR_GATED = {"geglu-tanh": "gated-gelu", "swiglu": "gated-silu"}
+}  # "gated-gelu" uses the tanh approximation
+HF_GATED = {"geglu-tanh": "gated-gelu", "swiglu": "gated-silu"}
 
 _SELF = (
     ("layer.0.SelfAttention.q.weight", "attn.q_proj.weight"),
@@ -45,12 +45,12 @@ _GATED = (
 
 
 def t5_map(config: T5Config, names: Names | None = None) -> KeyMap:
-    feedforward = _GATED if config.activation in THEIR_GATED else _PLAIN
+    feedforward = _GATED if config.activation in HF_GATED else _PLAIN
     encoder = {"theirs": "encoder.block.{i}.", "ours": "encoder.blocks.{i}."}
     decoder = {"theirs": "decoder.block.{i}.", "ours": "decoder.blocks.{i}."}
     bias = "block.0.layer.0.SelfAttention.relative_attention_bias.weight"
     return KeyMap(
-        lines(
+        rules(
             ("shared.weight", "encoder.token_embedding.weight"),  # which our decoder uses too
             (f"encoder.{bias}", "encoder.position.table.weight"),
             (f"decoder.{bias}", "decoder.position.table.weight"),
@@ -58,8 +58,8 @@ def t5_map(config: T5Config, names: Names | None = None) -> KeyMap:
             ("decoder.final_layer_norm.weight", "decoder.final_norm.weight"),
             ("lm_head.weight", "head.proj.weight"),
         )
-        + lines(*_SELF, *_at("layer.1.", feedforward), **encoder)
-        + lines(*_SELF, *_CROSS, *_at("layer.2.", feedforward), **decoder),
+        + rules(*_SELF, *_prefixed("layer.1.", feedforward), **encoder)
+        + rules(*_SELF, *_CROSS, *_prefixed("layer.2.", feedforward), **decoder),
         aliases=(
             ("encoder.embed_tokens.weight", "shared.weight"),
             ("decoder.embed_tokens.weight", "shared.weight"),
@@ -69,52 +69,52 @@ def t5_map(config: T5Config, names: Names | None = None) -> KeyMap:
     )
 
 
-def _at(place: str, pairs: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
-    return [(place + theirs, ours) for theirs, ours in pairs]
+def _prefixed(prefix: str, pairs: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    return [(prefix + theirs, ours) for theirs, ours in pairs]
 
 
-def _activation(facts: Facts) -> str:
-    word = facts.word("feed_forward_proj", "relu")
-    gated, _, name = word.rpartition("-")
+def _activation(reader: ConfigReader) -> str:
+    activation = reader.string("feed_forward_proj", "relu")
+    gated, _, name = activation.rpartition("-")
     known = {"": ACTIVATIONS, "gated": GATED}.get(gated, {})
     if name not in known:
         raise PretrainedError(
             "config.json says feed_forward_proj = {word!r}; models here know relu, gelu, gelu_new, "
             "silu, gated-gelu and gated-silu.",
-            word=word[:60],
+            word=activation[:60],
         )
     return known[name]
 
 
-def _read(facts: Facts, head: str, names: Names) -> Reading:
-    """Whether the output has a table of its own is read off the weights: configs written later always say it is tied.
+def _parse(reader: ConfigReader, head: str, names: Names) -> ParsedConfig:
+    """Whether the embeddings are tied is read off the weights: recent configs always say that they are.
 
-    The same configs say by scale_decoder_outputs whether the hidden states are divided first; in earlier ones they
-    are if the tables are tied.
+    In those, scale_decoder_outputs says whether the hidden states are divided by √d_model; in older ones they are if
+    the embeddings are tied.
     """
-    layers = facts.whole("num_layers")
+    layers = reader.integer("num_layers")
     options = {
-        "vocab_size": facts.whole("vocab_size"),
+        "vocab_size": reader.integer("vocab_size"),
         "n_layers": layers,
-        "n_decoder_layers": facts.whole("num_decoder_layers", layers),
-        "n_heads": facts.whole("num_heads"),
-        "d_model": facts.whole("d_model"),
-        "d_head": facts.whole("d_kv"),
-        "d_ff": facts.whole("d_ff"),
-        "max_len": facts.whole("n_positions", 512),
-        "n_buckets": facts.whole("relative_attention_num_buckets", 32),
-        "max_distance": facts.whole("relative_attention_max_distance", 128),
-        "norm_eps": facts.number("layer_norm_epsilon", 1e-6),
-        "dropout": facts.number("dropout_rate", 0.1),
-        "activation": _activation(facts),
-        "tie_embeddings": "lm_head.weight" not in names and facts.flag("tie_word_embeddings", True),
-        "scale_output": facts.flag("scale_decoder_outputs", facts.flag("tie_word_embeddings", True)),
+        "n_decoder_layers": reader.integer("num_decoder_layers", layers),
+        "n_heads": reader.integer("num_heads"),
+        "d_model": reader.integer("d_model"),
+        "d_head": reader.integer("d_kv"),
+        "d_ff": reader.integer("d_ff"),
+        "max_len": reader.integer("n_positions", 512),
+        "n_buckets": reader.integer("relative_attention_num_buckets", 32),
+        "max_distance": reader.integer("relative_attention_max_distance", 128),
+        "norm_eps": reader.number("layer_norm_epsilon", 1e-6),
+        "dropout": reader.number("dropout_rate", 0.1),
+        "activation": _activation(reader),
+        "tie_embeddings": "lm_head.weight" not in names and reader.boolean("tie_word_embeddings", True),
+        "scale_output": reader.boolean("scale_decoder_outputs", reader.boolean("tie_word_embeddings", True)),
     }
-    return Reading(options, (TIED_HEAD,) if facts.architecture() == "T5Model" else ())
+    return ParsedConfig(options, (TIED_HEAD,) if reader.architecture() == "T5Model" else ())
 
 
 def _write(config: T5Config) -> dict[str, Any]:
-    plain = THEIR_ACTIVATION.get(config.activation, config.activation)
+    plain = HF_ACTIVATIONS.get(config.activation, config.activation)
     return {
         "vocab_size": config.vocab_size,
         "num_layers": config.n_layers,
@@ -128,7 +128,7 @@ def _write(config: T5Config) -> dict[str, Any]:
         "relative_attention_max_distance": config.max_distance,
         "layer_norm_epsilon": config.norm_eps,
         "dropout_rate": config.dropout,
-        "feed_forward_proj": THEIR_GATED.get(config.activation, plain),
+        "feed_forward_proj": HF_GATED.get(config.activation, plain),
         "tie_word_embeddings": config.tie_embeddings,
         "scale_decoder_outputs": config.scales_output,
         "is_encoder_decoder": True,
@@ -139,8 +139,8 @@ T5 = Family(
     "t5",
     "t5",
     architectures={"T5ForConditionalGeneration": "lm", "T5WithLMHeadModel": "lm", "T5Model": "lm"},
-    evidence={"lm": ("lm_head.",)},
-    read=_read,
+    head_prefixes={"lm": ("lm_head.",)},
+    parse=_parse,
     write=_write,
     key_map=t5_map,
 )

@@ -1,4 +1,4 @@
-"""Reading somebody's file: what is in it, or in one sentence where it goes wrong and what was expected."""
+"""Reading a user's text or table file into records; a `DataError` names the file, the line and the cause."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from core.tasks.base import DataError
 
 MAX_BYTES = 20_000_000
 MAX_TOKENS = 512  # in one example
-MIN_EXAMPLES = 10  # different ones; fewer leave nothing to train on or nothing to test with
+MIN_EXAMPLES = 10  # distinct ones; fewer leave nothing to train on or nothing to evaluate
 COLUMNS = {"pairs": ("source", "target"), "labels": ("text", "label"), "tags": ("tokens", "tags")}
-MARKS = {  # what a file may begin with to say how it is written; the longer ones first
+ENCODINGS = {  # by byte order mark at the beginning of a file; the longer ones first
     codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
 }  # fmt: skip
@@ -30,7 +30,7 @@ EXPECTED = " / ".join(",".join(pair) for pair in COLUMNS.values())
 
 @dataclass(frozen=True)
 class Content:
-    """What was in a file: the end of its name, which says how to read it, and its text."""
+    """A file's text, and the extension of its name, which says how to parse it."""
 
     ending: str
     text: str
@@ -47,27 +47,27 @@ class Record:
     second: Any  # target, label or tags
 
 
-def fail(name: str, line: int | None, what: Text) -> NoReturn:
+def fail(name: str, line: int | None, why: Text) -> NoReturn:
     name = name[-80:]
     if line is None:
-        raise DataError("{file}: {why}", file=name, why=what)
-    raise DataError("{file}, line {line}: {why}", file=name, line=line, why=what)
+        raise DataError("{file}: {why}", file=name, why=why)
+    raise DataError("{file}, line {line}: {why}", file=name, line=line, why=why)
 
 
-def file_name(given: Any) -> str:
-    if not isinstance(given, str | os.PathLike):
-        kind = type(given).__name__
+def file_name(path: Any) -> str:
+    if not isinstance(path, str | os.PathLike):
+        kind = type(path).__name__
         raise DataError("A file is named by a text or a path, not by {kind}.", kind=kind)
-    return os.fsdecode(given)
+    return os.fsdecode(path)
 
 
-def read(path: str) -> bytes:
-    """A file's bytes, if it can be read at all and is not too large."""
+def read_bytes(path: str) -> bytes:
+    """A file's bytes; `DataError` if it cannot be read or is too large."""
     try:
         with Path(path).open("rb") as file:
             check_bytes(path, os.fstat(file.fileno()).st_size)
             return file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:  # a name with a zero in it is no OSError
+    except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
         why = getattr(error, "strerror", None) or error
         fail(path, None, Text("the file cannot be read ({why}).", why=why))
 
@@ -78,8 +78,8 @@ def check_bytes(name: str, count: int) -> None:
         fail(name, None, Text("the file has {size}; at most {most} can be used.", size=size, most=most))
 
 
-def decode(name: str, data: bytes) -> str:
-    """The file's text, with newlines as \\n. UTF-8, or what its first bytes say; nothing is guessed."""
+def decode(name: str, data: bytes | bytearray) -> str:
+    """The file's text, with newlines as \\n. UTF-8, or the encoding of its byte order mark; none is guessed."""
     if not isinstance(data, bytes | bytearray):
         kind = type(data).__name__
         fail(
@@ -91,11 +91,11 @@ def decode(name: str, data: bytes) -> str:
             ),
         )
     check_bytes(name, len(data))
-    encoding = next((known for mark, known in MARKS.items() if data.startswith(mark)), "utf-8")
+    encoding = next((known for mark, known in ENCODINGS.items() if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        _not_decoded(name, data, encoding, error.start)
+        _fail_decoding(name, data, encoding, error.start)
     if "\0" in text:
         fail(
             name,
@@ -107,9 +107,9 @@ def decode(name: str, data: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _not_decoded(name: str, data: bytes, encoding: str, place: int) -> NoReturn:
-    line = data.count(b"\n", 0, place) + 1
-    byte, called = f"0x{data[place]:02x}", encoding.removesuffix("-sig").upper()
+def _fail_decoding(name: str, data: bytes | bytearray, encoding: str, offset: int) -> NoReturn:
+    line = data.count(b"\n", 0, offset) + 1
+    byte, encoding_name = f"0x{data[offset]:02x}", encoding.removesuffix("-sig").upper()
     guess = Text(" It may be GB18030.") if _reads_as_chinese(data) else verbatim("")
     fail(
         name,
@@ -117,14 +117,14 @@ def _not_decoded(name: str, data: bytes, encoding: str, place: int) -> NoReturn:
         Text(
             "the byte {byte} is not {encoding}.{guess} Save the file as UTF-8 text.",
             byte=byte,
-            encoding=called,
+            encoding=encoding_name,
             guess=guess,
         ),
     )
 
 
-def _reads_as_chinese(data: bytes) -> bool:
-    """Read as GB18030, is all of it that is not ASCII among the characters in common use?"""
+def _reads_as_chinese(data: bytes | bytearray) -> bool:
+    """Whether the bytes are GB18030 and all its characters common ones (GB 2312), Chinese ones among them."""
     try:
         text = data.decode("gb18030")
         text.encode("gb2312")
@@ -133,12 +133,12 @@ def _reads_as_chinese(data: bytes) -> bool:
     return any("\u4e00" <= character <= "\u9fff" for character in text)
 
 
-def records(name: str, content: Content) -> tuple[str, list[Record]]:
+def parse_records(name: str, content: Content) -> tuple[str, list[Record]]:
     """The kind of examples in a table (pairs, labels or tags), and the examples."""
     if content.ending in ("csv", "tsv"):
-        return from_table(name, content.text, "," if content.ending == "csv" else "\t")
+        return parse_table(name, content.text, "," if content.ending == "csv" else "\t")
     if content.ending in ("jsonl", "ndjson"):
-        return from_json(name, content.text)
+        return parse_json_lines(name, content.text)
     fail(
         name,
         None,
@@ -146,18 +146,19 @@ def records(name: str, content: Content) -> tuple[str, list[Record]]:
     )
 
 
-def from_table(name: str, text: str, separator: str) -> tuple[str, list[Record]]:
+def parse_table(name: str, text: str, separator: str) -> tuple[str, list[Record]]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    found: list[Record] = []
-    kind, places, width = "", (0, 0), 0
+    records: list[Record] = []
+    kind, columns, width = "", (0, 0), 0
     try:
         for row in reader:
             if not any(cell.strip() for cell in row):
                 continue
             if not kind:
                 header, width = [cell.strip().lower() for cell in row], len(row)
-                kind = which_kind(name, reader.line_num, header)
-                places = tuple(header.index(column) for column in COLUMNS[kind])
+                kind = detect_kind(name, reader.line_num, header)
+                first, second = COLUMNS[kind]
+                columns = header.index(first), header.index(second)
                 continue
             if len(row) != width:
                 fail(
@@ -165,26 +166,26 @@ def from_table(name: str, text: str, separator: str) -> tuple[str, list[Record]]
                     reader.line_num,
                     Text("it has {cells} columns, the first line has {width}.", cells=len(row), width=width),
                 )
-            found.append(Record(reader.line_num, row[places[0]], row[places[1]]))
+            records.append(Record(reader.line_num, row[columns[0]], row[columns[1]]))
     except csv.Error as error:
         fail(name, reader.line_num, Text("the table cannot be read ({error}).", error=error))
     if not kind:
         fail(name, None, Text("every cell of the table is empty."))
-    return kind, found
+    return kind, records
 
 
-def from_json(name: str, text: str) -> tuple[str, list[Record]]:
-    found: list[Record] = []
+def parse_json_lines(name: str, text: str) -> tuple[str, list[Record]]:
+    records: list[Record] = []
     kind = ""
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
             value = json.loads(line)
-            halved = "\\u" in line and holds_half_character(value)
+            lone_surrogate = "\\u" in line and has_lone_surrogate(value)
         except (ValueError, RecursionError):
             fail(name, number, Text("this is not JSON; each line must be one object."))
-        if halved:
+        if lone_surrogate:
             fail(
                 name,
                 number,
@@ -192,15 +193,15 @@ def from_json(name: str, text: str) -> tuple[str, list[Record]]:
             )
         if not isinstance(value, dict):
             fail(name, number, Text("an object with {expected} was expected.", expected=EXPECTED))
-        kind = kind or which_kind(name, number, list(value))
+        kind = kind or detect_kind(name, number, list(value))
         if missing := [column for column in COLUMNS[kind] if column not in value]:
             fail(name, number, Text("“{missing}” is missing.", missing=missing[0]))
-        found.append(Record(number, *(value[column] for column in COLUMNS[kind])))
-    return kind, found
+        records.append(Record(number, *(value[column] for column in COLUMNS[kind])))
+    return kind, records
 
 
-def holds_half_character(value: Any) -> bool:
-    """JSON can name one half of a surrogate pair, which no encoding can write."""
+def has_lone_surrogate(value: Any) -> bool:
+    """JSON can contain one half of a surrogate pair, which UTF-8 cannot encode."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -208,20 +209,20 @@ def holds_half_character(value: Any) -> bool:
     return False
 
 
-def which_kind(name: str, line: int, columns: list[str]) -> str:
-    for kind, wanted in COLUMNS.items():
-        if set(wanted) <= set(columns):
+def detect_kind(name: str, line: int, columns: list[str]) -> str:
+    for kind, required in COLUMNS.items():
+        if set(required) <= set(columns):
             return kind
-    seen = ", ".join(str(column)[:20] for column in columns[:5])
+    names = ", ".join(str(column)[:20] for column in columns[:5])
     fail(
         name,
         line,
-        Text("the columns must be named {expected}; found: {seen}.", expected=EXPECTED, seen=seen),
+        Text("the columns must be named {expected}; found: {seen}.", expected=EXPECTED, seen=names),
     )
 
 
 def as_text(name: str, line: int, column: str, value: Any) -> str:
-    """A cell that must hold something; numbers count as text."""
+    """A cell that must not be empty; numbers count as text."""
     if isinstance(value, bool | int | float):
         value = str(value)
     if not isinstance(value, str) or not value.strip():
@@ -242,7 +243,8 @@ def as_list(name: str, line: int, column: str, value: Any) -> list[str]:
     return value
 
 
-def numbered(name: str, labels: Iterable[str]) -> dict[str, int]:
+def number_labels(name: str, labels: Iterable[str]) -> dict[str, int]:
+    """An id for each distinct label, in alphabetical order."""
     known = sorted(set(labels))
     if len(known) < 2:
         only = known[0][:20]
@@ -262,7 +264,7 @@ def check_size(name: str, line: int, size: int) -> None:
 
 
 def check_count(name: str, different: int, max_vocab: int | None = None) -> None:
-    """How many examples can be told apart; with `max_vocab`, where rarer words all look alike."""
+    """`DataError` if there are too few distinct examples; with `max_vocab`, because rarer words became the same token."""
     if different < MIN_EXAMPLES:
         counted = plural_text(
             "there is only {n} different example; at least {most} are needed.",
@@ -284,13 +286,14 @@ def check_count(name: str, different: int, max_vocab: int | None = None) -> None
 
 
 def without_text(recipe: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
-    """What a recipe tells of itself, and the text of its task's file apart (None: it has no file)."""
+    """A recipe's dictionary without the text of its task's file; and that text (None: it has no file)."""
     file = recipe["task"].get("file")
     if file is None:
         return recipe, None
-    short = {name: value for name, value in file.items() if name != "text"}
-    return {**recipe, "task": {**recipe["task"], "file": short}}, file["text"]
+    without = {name: value for name, value in file.items() if name != "text"}
+    return {**recipe, "task": {**recipe["task"], "file": without}}, file["text"]
 
 
 def with_text(recipe: dict[str, Any], text: str) -> dict[str, Any]:
+    """The inverse of `without_text`."""
     return {**recipe, "task": {**recipe["task"], "file": {**recipe["task"]["file"], "text": text}}}

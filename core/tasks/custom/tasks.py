@@ -1,6 +1,6 @@
-"""Tasks from somebody's own file: `custom_task(name, data)` looks at it and makes the task that fits.
+"""Tasks made from a user's file: `custom_task(name, data)` reads it and makes the task that fits.
 
-.txt                                  → write on, by characters or words
+.txt                                  → language modelling, by characters or words
 .csv, .tsv, .jsonl: source, target    → pairs
                     text, label       → label
                     tokens, tags      → tags
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 
 from core.messages import Text, verbatim
-from core.tasks.base import CHANCE_SAMPLE, DataError, Examples, Task, problem_hash
-from core.tasks.baselines import blind_guess
+from core.tasks.base import DataError, Examples, Task, measure_chance, problem_hash
+from core.tasks.custom.dataset import UNKNOWN, Dataset, RaggedRows, build_vocabulary
 from core.tasks.custom.files import (
     MIN_EXAMPLES,
     Content,
@@ -32,15 +32,16 @@ from core.tasks.custom.files import (
     decode,
     fail,
     file_name,
-    numbered,
-    read,
-    records,
-)  # fmt: skip
-from core.tasks.custom.ragged import UNKNOWN, Data, Ragged, ragged, vocabulary
-from core.tasks.language.sentences import write
+    number_labels,
+    parse_records,
+    read_bytes,
+)
+from core.tasks.language.grammar_task import join_words
 from core.tasks.shared_options import choice, integer, option
 
-PIECES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s]")  # Chinese by character
+WORDS = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s]"
+)  # Chinese and Japanese by character
 # fmt: off
 UNIT = choice("unit", Text("What one token is."), {
     "word": Text("a word; punctuation and Chinese characters by themselves"),
@@ -52,34 +53,33 @@ CONTEXT = integer("context", 8, 512, Text("Tokens that are read at a time."))
 
 
 class CustomTask(Task):
-    """The knobs say how to read the file; `data` is what was read, `content` the text it was read from.
+    """The options say how to tokenize the file; `data` is the dataset read from it, `content` its text.
 
-    Whatever the file was called: two such tasks are the same if their knobs and their texts are.
+    Two such tasks are equal if their options and their texts are; the file's name does not count.
     """
 
-    data: ClassVar[Data]
+    data: ClassVar[Dataset]
     content: ClassVar[Content]
 
-    @classmethod
-    def holding(cls, name: str, data: Data, **task_options: Any) -> CustomTask:
-        task = cls.make(**task_options)
-        folded = bool((data.problems.flat == UNKNOWN).any())  # what differs in rare words only is the same by now
-        check_count(name, len(data.hashes.unique()), task.max_vocab if folded else None)
-        object.__setattr__(task, "data", data)
-        return task
+    def attach(self, name: str, data: Dataset, max_vocab: int) -> Self:
+        """This task, with the dataset read from the file of that name."""
+        has_unknown = bool((data.problems.flat == UNKNOWN).any())  # problems that differ only in rare words are equal
+        check_count(name, len(data.hashes.unique()), max_vocab if has_unknown else None)
+        object.__setattr__(self, "data", data)
+        return self
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._facts == other._facts
+        return isinstance(other, CustomTask) and type(self) is type(other) and self._identity == other._identity
 
     def __hash__(self) -> int:
         return hash(self.content.digest)
 
     @property
-    def _facts(self) -> tuple[dict[str, Any], str]:
+    def _identity(self) -> tuple[dict[str, Any], str]:
         return super().to_dict(), self.content.digest
 
     def to_dict(self) -> dict[str, Any]:
-        """With the text itself: whoever has this can make the task, without the file."""
+        """The options, and the file's text, so that `custom_from_dict` needs no file."""
         content = self.content
         return {
             **super().to_dict(), "file": {"ending": content.ending, "digest": content.digest, "text": content.text}
@@ -95,49 +95,55 @@ class CustomTask(Task):
 
     @cached_property
     def chance(self) -> float:
-        examples = self.gather(CHANCE_SAMPLE, torch.Generator().manual_seed(0xC0DE), held_out=False)
-        return blind_guess(self.lay_out(examples, self.forms[0]), self.forms[0])
+        """Cached here rather than in `cached_chance`, which would keep the data in memory."""
+        return measure_chance(self)
 
     @cached_property
     def longest(self) -> int:
         return int(self.data.problems.lengths.max())
 
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
-        return self.choose(torch.arange(len(self.data.problems.lengths)), n, rng, low, high)
+        return self.sample(torch.arange(len(self.data.problems.lengths)), n, rng, low, high)
 
     def gather(self, n: int, rng: torch.Generator, held_out: bool, **lengths: int | None) -> Examples:
-        return self.choose((self.data.held_out == held_out).nonzero().squeeze(1), n, rng, **lengths)
+        return self.sample((self.data.held_out == held_out).nonzero().squeeze(1), n, rng, **lengths)
 
-    def choose(self, rows: Tensor, n: int, rng: torch.Generator, low=None, high=None) -> Examples:
-        """n of these rows with lengths from low to high, or the nearest there are."""
-        sizes = self.data.problems.lengths[rows]
-        away = (sizes - (high or self.longest)).clamp(min=0) + ((low or 0) - sizes).clamp(min=0)
-        rows = rows[away == away.min()]
-        return self.examples(rows[torch.randint(len(rows), (n,), generator=rng)])
+    def sample(
+        self, indices: Tensor, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None
+    ) -> Examples:
+        """n of these examples, with replacement, with lengths from low to high or the nearest there are."""
+        lengths = self.data.problems.lengths[indices]
+        distance = (lengths - (high or self.longest)).clamp(min=0) + ((low or 0) - lengths).clamp(min=0)
+        indices = indices[distance == distance.min()]
+        return self.examples(indices[torch.randint(len(indices), (n,), generator=rng)])
 
-    def examples(self, picked: Tensor) -> Examples:
-        return Examples(*self.data.problems.rows(picked), *self.answers(picked))
+    def examples(self, indices: Tensor) -> Examples:
+        return Examples(*self.data.problems.pad(indices), *self.answers(indices))
 
-    def answers(self, picked: Tensor) -> tuple[Tensor, ...]:
+    def answers(self, indices: Tensor) -> tuple[Tensor, ...]:
         """The targets, and their lengths where they are sequences."""
         raise NotImplementedError
 
     def held_out(self, examples: Examples) -> Tensor:
-        return problem_hash(examples.source) <= self.data.last_held_out
+        return problem_hash(examples.source) <= self.data.highest_held_out_hash
+
+    @property
+    def _unit(self) -> str:
+        return getattr(self, "unit", "word")
 
     def split(self, text: str) -> list[str]:
-        return pieces(text, getattr(self, "unit", "word"))
+        return tokenize(text, self._unit)
 
     def read(self, text: str) -> list[int]:
-        """Words that were not in the file are read as unknown."""
+        """Words outside the vocabulary become the unknown token."""
         words = self.split(text)
         if not words:
             raise DataError("The input is empty.")
         return [self.ids.get(word, UNKNOWN) for word in words]
 
     def say(self, ids: list[int]) -> str:
-        shown = self.show(ids)
-        return "".join(shown) if getattr(self, "unit", "word") == "character" else write(shown)
+        tokens = self.show(ids)
+        return "".join(tokens) if self._unit == "character" else join_words(tokens)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -150,14 +156,14 @@ class CustomText(CustomTask):
     max_vocab: int = option(MAX_VOCAB, 10_000)
     context: int = option(CONTEXT, 64)
 
-    def examples(self, picked: Tensor) -> Examples:
-        nothing = torch.zeros(len(picked), 0, dtype=torch.long)
-        return Examples(nothing, torch.zeros(len(picked), dtype=torch.long), *self.data.problems.rows(picked))
+    def examples(self, indices: Tensor) -> Examples:
+        empty = torch.zeros(len(indices), 0, dtype=torch.long)
+        return Examples(empty, torch.zeros(len(indices), dtype=torch.long), *self.data.problems.pad(indices))
 
     def held_out(self, examples: Examples) -> Tensor:
-        return super().held_out(Examples(examples.target, examples.target_lengths, examples.target))
+        return problem_hash(examples.target) <= self.data.highest_held_out_hash
 
-    def room(self, form: str) -> int:
+    def max_tokens(self, form: str) -> int:
         return self.context + 1
 
 
@@ -170,11 +176,11 @@ class CustomPairs(CustomTask):
     unit: str = option(UNIT, "word")
     max_vocab: int = option(MAX_VOCAB, 10_000)
 
-    def answers(self, picked: Tensor) -> tuple[Tensor, ...]:
-        return self.data.answers.rows(picked)
+    def answers(self, indices: Tensor) -> tuple[Tensor, ...]:
+        return self.data.answer_rows.pad(indices)
 
-    def room(self, form: str) -> int:
-        target = int(self.data.answers.lengths.max()) + 1
+    def max_tokens(self, form: str) -> int:
+        target = int(self.data.answer_rows.lengths.max()) + 1
         return self.longest + 1 + target if form == "stream" else max(self.longest, target)
 
 
@@ -187,8 +193,8 @@ class CustomLabels(CustomTask):
     unit: str = option(UNIT, "word")
     max_vocab: int = option(MAX_VOCAB, 10_000)
 
-    def answers(self, picked: Tensor) -> tuple[Tensor, ...]:
-        return (self.data.answers[picked],)
+    def answers(self, indices: Tensor) -> tuple[Tensor, ...]:
+        return (self.data.answer_labels[indices],)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -199,43 +205,42 @@ class CustomTags(CustomTask):
 
     max_vocab: int = option(MAX_VOCAB, 10_000)
 
-    def answers(self, picked: Tensor) -> tuple[Tensor, ...]:
-        return (self.data.answers.rows(picked)[0],)
+    def answers(self, indices: Tensor) -> tuple[Tensor, ...]:
+        return (self.data.answer_rows.pad(indices)[0],)
 
     def split(self, text: str) -> list[str]:
         return text.split()
 
 
-def custom_task(name: str | PathLike[str], data: bytes | None = None, /, **task_options: Any) -> CustomTask:
+def custom_task(name: str | PathLike[str], data: bytes | bytearray | None = None, /, **options: Any) -> CustomTask:
     """The task that fits a file, given by its name and its content (or its path alone)."""
     name = file_name(name)
-    text = decode(name, read(name) if data is None else data)
-    return from_content(name, Content(name.lower().rpartition(".")[2], text), task_options)
+    text = decode(name, read_bytes(name) if data is None else data)
+    return from_content(name, Content(name.lower().rpartition(".")[2], text), options)
 
 
-def from_content(name: str, content: Content, task_options: dict[str, Any]) -> CustomTask:
+def custom_from_dict(task_dict: dict[str, Any]) -> CustomTask:
+    """The inverse of `to_dict`; the dictionary may have the task's name too."""
+    options = {name: value for name, value in task_dict.items() if name not in ("name", "file")}
+    content = Content(task_dict["file"]["ending"], task_dict["file"]["text"])
+    return from_content(f"own.{content.ending}", content, options)
+
+
+def from_content(name: str, content: Content, options: dict[str, Any]) -> CustomTask:
     if content.ending == "txt":
-        make, found = from_text, content.text
+        task: CustomTask = from_text(name, content.text, options)
     else:
-        kind, found = records(name, content)
-        make = {"pairs": from_pairs, "labels": from_labels, "tags": from_tags}[kind]
-    task = make(name, found, task_options)
+        kind, records = parse_records(name, content)
+        task = {"pairs": from_pairs, "labels": from_labels, "tags": from_tags}[kind](name, records, options)
     object.__setattr__(task, "content", content)
     return task
 
 
-def custom_from_dict(facts: dict[str, Any]) -> CustomTask:
-    """The inverse of `to_dict`, the task's name being among the facts."""
-    task_options = {name: value for name, value in facts.items() if name not in ("name", "file")}
-    content = Content(facts["file"]["ending"], facts["file"]["text"])
-    return from_content(f"own.{content.ending}", content, task_options)
-
-
-def from_text(name: str, text: str, task_options: dict[str, Any]) -> CustomText:
-    """The text cut into pieces of `context` tokens: those that are held out share nothing with the others."""
-    wanted = CustomText.make(**task_options)
-    words = list(text) if wanted.unit == "character" else pieces(text, "word")
-    size = wanted.context
+def from_text(name: str, text: str, options: dict[str, Any]) -> CustomText:
+    """The text in disjoint pieces of `context` tokens, so that held-out ones share no position with the others."""
+    task = CustomText.make(**options)
+    words = tokenize(text, task.unit)
+    size = task.context
     if len(words) < MIN_EXAMPLES * size:
         need = MIN_EXAMPLES * size
         fail(
@@ -248,36 +253,38 @@ def from_text(name: str, text: str, task_options: dict[str, Any]) -> CustomText:
                 need=need,
             ),
         )
-    tokens, ids = vocabulary(words, wanted.max_vocab)
+    tokens, ids = build_vocabulary(words, task.max_vocab)
     count = len(words) // size
-    problems = Ragged.of([[ids.get(word, UNKNOWN) for word in words[: count * size]]], [size] * count)
-    return CustomText.holding(name, Data(tokens, problems, None, []), **task_options)
+    problems = RaggedRows.pack([[ids.get(word, UNKNOWN) for word in words[: count * size]]], [size] * count)
+    return task.attach(name, Dataset(tokens, problems, None, []), task.max_vocab)
 
 
-def from_pairs(name: str, found: list[Record], task_options: dict[str, Any]) -> CustomPairs:
-    wanted = CustomPairs.make(**task_options)
-    sources = [cut(name, r.line, "source", r.first, wanted.unit) for r in found]
-    targets = [cut(name, r.line, "target", r.second, wanted.unit) for r in found]
+def from_pairs(name: str, records: list[Record], options: dict[str, Any]) -> CustomPairs:
+    task = CustomPairs.make(**options)
+    sources = [tokenize_cell(name, r.line, "source", r.first, task.unit) for r in records]
+    targets = [tokenize_cell(name, r.line, "target", r.second, task.unit) for r in records]
     check_count(name, len(set(map(tuple, sources))))
-    tokens, ids = vocabulary(chain.from_iterable([*sources, *targets]), wanted.max_vocab)
-    return CustomPairs.holding(name, Data(tokens, ragged(sources, ids), ragged(targets, ids), []), **task_options)
+    tokens, ids = build_vocabulary(chain.from_iterable([*sources, *targets]), task.max_vocab)
+    data = Dataset(tokens, RaggedRows.encode(sources, ids), RaggedRows.encode(targets, ids), [])
+    return task.attach(name, data, task.max_vocab)
 
 
-def from_labels(name: str, found: list[Record], task_options: dict[str, Any]) -> CustomLabels:
-    wanted = CustomLabels.make(**task_options)
-    texts = [cut(name, r.line, "text", r.first, wanted.unit) for r in found]
-    labels = [as_text(name, r.line, "label", r.second) for r in found]
+def from_labels(name: str, records: list[Record], options: dict[str, Any]) -> CustomLabels:
+    task = CustomLabels.make(**options)
+    texts = [tokenize_cell(name, r.line, "text", r.first, task.unit) for r in records]
+    labels = [as_text(name, r.line, "label", r.second) for r in records]
     check_count(name, len(set(map(tuple, texts))))
-    numbers = numbered(name, labels)
-    tokens, ids = vocabulary(chain.from_iterable(texts), wanted.max_vocab)
-    answers = torch.tensor([numbers[label] for label in labels])
-    return CustomLabels.holding(name, Data(tokens, ragged(texts, ids), answers, list(numbers)), **task_options)
+    label_ids = number_labels(name, labels)
+    tokens, ids = build_vocabulary(chain.from_iterable(texts), task.max_vocab)
+    answers = torch.tensor([label_ids[label] for label in labels])
+    data = Dataset(tokens, RaggedRows.encode(texts, ids), answers, list(label_ids))
+    return task.attach(name, data, task.max_vocab)
 
 
-def from_tags(name: str, found: list[Record], task_options: dict[str, Any]) -> CustomTags:
-    wanted = CustomTags.make(**task_options)
+def from_tags(name: str, records: list[Record], options: dict[str, Any]) -> CustomTags:
+    task = CustomTags.make(**options)
     words, tags = [], []
-    for r in found:
+    for r in records:
         words.append(as_list(name, r.line, "tokens", r.first))
         tags.append(as_list(name, r.line, "tags", r.second))
         sizes = len(words[-1]), len(tags[-1])
@@ -285,18 +292,17 @@ def from_tags(name: str, found: list[Record], task_options: dict[str, Any]) -> C
         if sizes[0] != sizes[1]:
             fail(name, r.line, Text("{tokens} tokens, but {tags} tags.", tokens=sizes[0], tags=sizes[1]))
     check_count(name, len(set(map(tuple, words))))
-    numbers = numbered(name, chain.from_iterable(tags))
-    tokens, ids = vocabulary(chain.from_iterable(words), wanted.max_vocab)
-    return CustomTags.holding(
-        name, Data(tokens, ragged(words, ids), ragged(tags, numbers), list(numbers)), **task_options
-    )
+    tag_ids = number_labels(name, chain.from_iterable(tags))
+    tokens, ids = build_vocabulary(chain.from_iterable(words), task.max_vocab)
+    data = Dataset(tokens, RaggedRows.encode(words, ids), RaggedRows.encode(tags, tag_ids), list(tag_ids))
+    return task.attach(name, data, task.max_vocab)
 
 
-def pieces(text: str, unit: str) -> list[str]:
-    return list(text) if unit == "character" else PIECES.findall(text)
+def tokenize(text: str, unit: str) -> list[str]:
+    return list(text) if unit == "character" else WORDS.findall(text)
 
 
-def cut(name: str, line: int, column: str, value: Any, unit: str) -> list[str]:
-    words = pieces(as_text(name, line, column, value), unit)
+def tokenize_cell(name: str, line: int, column: str, value: Any, unit: str) -> list[str]:
+    words = tokenize(as_text(name, line, column, value), unit)
     check_size(name, line, len(words))
     return words

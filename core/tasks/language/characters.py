@@ -1,4 +1,4 @@
-"""English, character by character: spelling first, then words, then which words go together."""
+"""Character-level language modelling of English sentences, and the Bayes-optimal accuracy and loss on them."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ import torch
 from torch import Tensor
 
 from core.messages import Text
-from core.tasks.base import SPECIAL, Examples, Task, problem_hash
-from core.tasks.language.grammar.bilingual import bilingual
-from core.tasks.language.grammar.optimal import NextWord
+from core.tasks.base import SPECIAL, Examples, Task
+from core.tasks.language.grammar.bilingual import bilingual_grammar
+from core.tasks.language.grammar.optimal import NextWordModel
 from core.tasks.language.grammar.templates import Token
-from core.tasks.language.sentences import NO_SPACE_BEFORE
-from core.tasks.layouts import close_gaps
+from core.tasks.language.grammar_task import NO_SPACE_BEFORE
+from core.tasks.layouts import remove_zeros
 from core.tasks.shared_options import MAX_WORDS, integer, option
 
-JUDGED = 256  # held-out texts on which the best writer is tried
+LIMIT_SAMPLE = 256  # held-out texts on which the limits are measured
 WORD = re.compile(r" ?[A-Za-z]+|[.,?]|'s")  # as spelt, with the space before it
 END = ""  # the character after the last
 N_SENTENCES = integer("n_sentences", 1, 8, Text("How many sentences a text has."))
 
 
 class Limits(NamedTuple):
-    """What whoever knows all sentences by heart reaches, in characters."""
+    """The best accuracy and loss per character that any model can expect: those of `NextCharacterModel`."""
 
     accuracy: float
-    loss: float  # −ln p of a character, on average
+    loss: float  # mean of −ln p
 
 
 @dataclass(frozen=True, kw_only=True)
 class Characters(Task):
-    """Nothing is given: the text is what is asked for, from its first character on."""
+    """The source is empty: the text is the target, from its first character on."""
 
     name = "characters"
     help = Text("Write English, one character at a time.")
@@ -52,115 +52,118 @@ class Characters(Task):
 
     @cached_property
     def _words(self) -> list[str]:
-        grammar = bilingual(SPECIAL)
+        grammar = bilingual_grammar(SPECIAL)
         return [word if word.isascii() else "" for word in grammar.tokens]
 
     @cached_property
     def spelling(self) -> Tensor:
         """(word, character): each word with the space before it, padded with 0"""
-        spelt = [word if word in NO_SPACE_BEFORE or not word else " " + word for word in self._words]
-        width = max(map(len, spelt))
-        table = [[self.ids[c] for c in word] + [0] * (width - len(word)) for word in spelt]
+        spellings = [word if word in NO_SPACE_BEFORE or not word else " " + word for word in self._words]
+        width = max(map(len, spellings))
+        table = [[self.ids[c] for c in word] + [0] * (width - len(word)) for word in spellings]
         return torch.tensor(table) * (torch.arange(len(table)) >= len(SPECIAL))[:, None]
 
     @property
     def ceiling(self) -> float:
-        """The best accuracy there is: nobody knows which sentence is about to be written."""
-        return limits(self).accuracy
+        """The best accuracy that can be expected: which sentence comes is random."""
+        return measure_limits(self).accuracy
 
     @property
     def entropy(self) -> float:
-        """The lowest loss there is, in nats per character."""
-        return limits(self).loss
+        """The entropy of the text, the lowest loss that can be expected, in nats per character."""
+        return measure_limits(self).loss
 
     @property
     def longest(self) -> int:
-        """In sentences."""
+        """Counted in sentences."""
         return self.n_sentences
 
-    def room(self, form: str) -> int:
-        grammar, within = bilingual(SPECIAL), bilingual(SPECIAL).allowed("en", None, self.max_len) > 0
+    def max_tokens(self, form: str) -> int:
+        grammar = bilingual_grammar(SPECIAL)
+        short_enough = grammar.length_weights("en", None, self.max_len) > 0
 
         def width(token: Token) -> int:
             return max(map(len, grammar.lexicon[token.category][token.form] if token.slot else [token.word])) + 1
 
-        chosen = (grammar.templates[row].parsed["en"][0] for row in within.nonzero().squeeze(1).tolist())
-        return 1 + self.n_sentences * max(sum(map(width, tokens)) for tokens in chosen)
+        sentences = (grammar.templates[row].parsed["en"][0] for row in short_enough.nonzero().squeeze(1).tolist())
+        return 1 + self.n_sentences * max(sum(map(width, tokens)) for tokens in sentences)
 
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
         count = high or self.n_sentences
-        grammar = bilingual(SPECIAL)
+        grammar = bilingual_grammar(SPECIAL)
         words, _ = grammar.render("en", *grammar.draw(n * count, rng, "en", high=self.max_len))
         characters = self.spelling[words]  # (n · count, word, character)
-        characters.view(n, -1)[:, 0] = 0  # no space at the beginning
-        target, lengths = close_gaps(characters.view(n, -1))
-        nothing = torch.zeros(n, 0, dtype=torch.long)
-        return Examples(nothing, torch.zeros(n, dtype=torch.long), target, lengths)
+        characters.view(n, -1)[:, 0] = 0  # no space at the beginning of a text
+        target, lengths = remove_zeros(characters.view(n, -1))
+        empty = torch.zeros(n, 0, dtype=torch.long)
+        return Examples(empty, torch.zeros(n, dtype=torch.long), target, lengths)
 
     def held_out(self, examples: Examples) -> Tensor:
-        return problem_hash(examples.target) % round(1 / self.held_out_share) == 0
+        return self.hash_split(examples.target)
 
     def split(self, text: str) -> list[str]:
         return list(text)
 
 
-class Place(NamedTuple):
-    """Where a writer stands between two words."""
+class TextState(NamedTuple):
+    """A text up to a boundary between two words."""
 
-    read: tuple[int, ...]  # words of this sentence
-    left: int  # sentences, with this one
-    first: bool = False  # nothing is written yet
+    words: tuple[int, ...]  # of the current sentence
+    sentences_left: int  # with the current one
+    empty: bool = False  # the text has no character yet
 
 
-class Writer:
-    """Which character comes next, for who knows all sentences by heart."""
+class NextCharacterModel:
+    """Bayes-optimal p(next character | text so far), by summing over the words that can come next."""
 
     def __init__(self, max_len: int):
-        grammar = bilingual(SPECIAL)
+        grammar = bilingual_grammar(SPECIAL)
         self.ids = grammar.ids
-        self.reader = NextWord(grammar, "en", grammar.allowed("en", None, max_len))
-        self.spelt = [word if word in NO_SPACE_BEFORE else " " + word for word in grammar.tokens]
+        self.word_model = NextWordModel(grammar, "en", grammar.length_weights("en", None, max_len))
+        self.spellings = [word if word in NO_SPACE_BEFORE else " " + word for word in grammar.tokens]
 
-    def after(self, place: Place, written: str) -> Place:
-        read = (*place.read, self.ids[written.strip()])
-        over = None in self.reader.next_words(read)
-        return Place((), place.left - 1) if over else Place(read, place.left)
+    def advance(self, state: TextState, word: str) -> TextState:
+        """The state after one more word, given as it is spelt."""
+        words = (*state.words, self.ids[word.strip()])
+        sentence_is_over = None in self.word_model.next_words(words)
+        return TextState((), state.sentences_left - 1) if sentence_is_over else TextState(words, state.sentences_left)
 
-    def next_words(self, place: Place) -> dict[str, float]:
-        """p(word), as spelt"""
-        if not place.left:
+    def next_words(self, state: TextState) -> dict[str, float]:
+        """p(word), as spelt with the space before it"""
+        if not state.sentences_left:
             return {END: 1.0}
-        found = self.reader.next_words(place.read)
-        return {self.spelt[word].lstrip(" " if place.first else ""): p for word, p in found.items()}
+        space = " " if state.empty else ""  # to be removed
+        probabilities = self.word_model.next_words(state.words)
+        return {self.spellings[word].lstrip(space): p for word, p in probabilities.items() if word is not None}
 
-    def next_characters(self, place: Place, begun: str) -> dict[str, float]:
-        """p(character), up to a factor, where a word has begun like this; it may be a whole one already."""
-        found: dict[str, float] = {}
-        for word, p in self.next_words(place).items():
-            if word == begun:
-                for following, q in self.next_words(self.after(place, word)).items():
-                    found[following[:1]] = found.get(following[:1], 0.0) + p * q
-            elif word.startswith(begun):
-                found[word[len(begun)]] = found.get(word[len(begun)], 0.0) + p
-        return found
+    def next_characters(self, state: TextState, prefix: str) -> dict[str, float]:
+        """p(character), up to a factor, after the first characters of a word; the prefix may be a whole word too."""
+        weights: dict[str, float] = {}
+        for word, p in self.next_words(state).items():
+            if word == prefix:
+                for next_word, q in self.next_words(self.advance(state, word)).items():
+                    weights[next_word[:1]] = weights.get(next_word[:1], 0.0) + p * q
+            elif word.startswith(prefix):
+                weights[word[len(prefix)]] = weights.get(word[len(prefix)], 0.0) + p
+        return weights
 
-    def follow(self, text: str, n_sentences: int) -> list[tuple[float, float]]:
-        """Per character of the text, and for its end: its probability, and that of the likeliest in its place."""
-        words, judged = [*WORD.findall(text), END], []
-        place = Place((), n_sentences, first=True)
-        for word, following in pairwise(words):
-            for i in range(0 if place.first else 1, len(word) + 1):
-                found = self.next_characters(place, word[:i])
-                actual, total = found[word[i] if i < len(word) else following[:1]], sum(found.values())
-                judged.append((actual / total, max(found.values()) / total))
-            place = self.after(place, word)
-        return judged
+    def score(self, text: str, n_sentences: int) -> list[tuple[float, float]]:
+        """For each character of the text, and its end: its probability, and that of the likeliest in its position."""
+        words, scores = [*WORD.findall(text), END], []
+        state = TextState((), n_sentences, empty=True)
+        for word, next_word in pairwise(words):
+            for i in range(0 if state.empty else 1, len(word) + 1):
+                weights = self.next_characters(state, word[:i])
+                actual, total = weights[word[i] if i < len(word) else next_word[:1]], sum(weights.values())
+                scores.append((actual / total, max(weights.values()) / total))
+            state = self.advance(state, word)
+        return scores
 
 
 @lru_cache(maxsize=8)
-def limits(task: Characters) -> Limits:
-    examples, writer = task.evaluation(JUDGED), Writer(task.max_len)
+def measure_limits(task: Characters) -> Limits:
+    examples, model = task.evaluation(LIMIT_SAMPLE), NextCharacterModel(task.max_len)
     texts = [task.say([i for i in row if i]) for row in examples.target.tolist()]
-    judged = [one for text in texts for one in writer.follow(text, task.n_sentences)]
-    loss = -sum(math.log(p) for p, _ in judged) / len(judged)
-    return Limits(sum(best for _, best in judged) / len(judged), loss)
+    scores = [score for text in texts for score in model.score(text, task.n_sentences)]
+    loss = -sum(math.log(p) for p, _ in scores) / len(scores)
+    return Limits(sum(best for _, best in scores) / len(scores), loss)

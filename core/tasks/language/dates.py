@@ -1,4 +1,4 @@
-"""Dates as people write them → YYYY-MM-DD. Where each part of the answer stands in the source is known."""
+"""Date normalisation: dates in many styles → YYYY-MM-DD, with the alignment of year, month and day."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 
 from core.messages import Text
-from core.tasks.base import SPECIAL, Examples, Task, problem_hash
-from core.tasks.layouts import padded
+from core.tasks.base import SPECIAL, Examples, Task
+from core.tasks.layouts import pad_rows
 from core.tasks.shared_options import integer, option
-from core.tasks.synthetic.copying import check_lengths
+from core.tasks.validation import check_order
 
 # fmt: off
 MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
 WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-# The separator tells the order: 3.4. is the third of April, 3/4/ the fourth of March, as where they are in use.
+# The separator decides the order, as is customary: 3.4. is the third of April, 3/4/ the fourth of March.
 STYLES = [
     "{day} {Month} {year}", "{Month} {day}, {year}", "{day0}.{month0}.{year}", "{month0}/{day0}/{year}", "{year}年{month}月{day}日",
     "{Weekday}, {day} {Month} {year}", "{Mon} {day} {year}", "{day}-{Mon}-{year}", "the {nth} of {Month} {year}", "{year}/{month}/{day}",
@@ -43,7 +43,7 @@ class Dates(Task):
     n_styles: int = option(N_STYLES, len(STYLES))
 
     def check(self) -> None:
-        check_lengths(self.first_year, self.last_year, "first_year")
+        check_order("first_year", self.first_year, self.last_year)
 
     @cached_property
     def tokens(self) -> list[str]:
@@ -54,51 +54,51 @@ class Dates(Task):
     def longest(self) -> int:
         return 28
 
-    def room(self, form: str) -> int:
+    def max_tokens(self, form: str) -> int:
         return self.longest + 12 if form == "stream" else self.longest
 
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
-        """Lengths cannot be chosen: a date is as long as it is."""
+        """A date's length follows from its style: `low` and `high` have no effect."""
         first, last = date(self.first_year, 1, 1).toordinal(), date(self.last_year, 12, 31).toordinal()
         days = torch.randint(first, last + 1, (n,), generator=rng).tolist()
         styles = torch.randint(self.n_styles, (n,), generator=rng).tolist()
         dates = [date.fromordinal(day) for day in days]
-        written = [write(day, STYLES[style]) for day, style in zip(dates, styles, strict=True)]
-        source, lengths = padded([self._ids(text) for text in written])
-        target, target_lengths = padded([self._ids(day.isoformat()) for day in dates])
+        texts = [format_date(day, STYLES[style]) for day, style in zip(dates, styles, strict=True)]
+        source, lengths = pad_rows([self._ids(text) for text in texts])
+        target, target_lengths = pad_rows([self._ids(day.isoformat()) for day in dates])
         return Examples(source, lengths, target, target_lengths)
 
     def _ids(self, text: str) -> list[int]:
         return list(map(self.ids.__getitem__, text))
 
     def held_out(self, examples: Examples) -> Tensor:
-        """A date that is held out is so in every style."""
-        return problem_hash(examples.target) % round(1 / self.held_out_share) == 0
+        """By the date: a date is on the same side of the split in every style."""
+        return self.hash_split(examples.target)
 
     def solve(self, source: list[int]) -> list[int] | None:
-        found = recognise("".join(self.show(source)))
-        if found is None:
+        match = match_date("".join(self.show(source)))
+        if match is None:
             return None
-        month = found["month"]
+        month = match["month"]
         number = int(month) if month.isdigit() else 1 + [m[:3].lower() for m in MONTHS].index(month[:3].lower())
         try:
-            return self._ids(date(int(found["year"]), number, int(found["day"])).isoformat())
+            return self._ids(date(int(match["year"]), number, int(match["day"])).isoformat())
         except ValueError:  # the 30th of February
             return None
 
     def alignment(self, source: list[int], target: list[int]) -> list[list[int]] | None:
-        """Year digits one by one; month and day at all of their characters; the dashes at nothing."""
-        found = recognise("".join(self.show(source)))
-        if found is None:
+        """Each digit of the year depends on that digit; month and day on all of their characters; a dash on nothing."""
+        match = match_date("".join(self.show(source)))
+        if match is None:
             return None
-        year, month, day = (list(range(*found.span(part))) for part in ("year", "month", "day"))
+        year, month, day = (list(range(*match.span(part))) for part in ("year", "month", "day"))
         return [*([i] for i in year), [], month, month, [], day, day]
 
     def split(self, text: str) -> list[str]:
         return list(text.strip())
 
 
-def write(day: date, style: str) -> str:
+def format_date(day: date, style: str) -> str:
     month, number = MONTHS[day.month - 1], day.day
     ending = "th" if 10 < number < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return style.format(
@@ -108,7 +108,8 @@ def write(day: date, style: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def patterns() -> list[re.Pattern[str]]:
+def style_patterns() -> list[re.Pattern[str]]:
+    """A regular expression per style, with the groups year, month and day."""
     names = "|".join([*MONTHS, *(month.upper() for month in MONTHS)])
     parts = {
         "year": r"(?P<year>\d{4})", "month": r"(?P<month>\d{1,2})", "month0": r"(?P<month>\d\d)",
@@ -119,5 +120,5 @@ def patterns() -> list[re.Pattern[str]]:
     return [re.compile(style.replace(".", r"\.").format(**parts), re.ASCII) for style in STYLES]
 
 
-def recognise(text: str) -> re.Match[str] | None:
-    return next(filter(None, (pattern.fullmatch(text) for pattern in patterns())), None)
+def match_date(text: str) -> re.Match[str] | None:
+    return next(filter(None, (pattern.fullmatch(text) for pattern in style_patterns())), None)

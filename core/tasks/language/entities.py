@@ -1,18 +1,17 @@
-"""People, places, organisations and dates in a sentence. Paris may be a woman and Ford a president: look around."""
+"""Named-entity recognition by BIO tags. Names are ambiguous (Paris, Ford, May): only the context decides their type."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import product
 
 from torch import Tensor
 
 from core.messages import Text, verbatim
 from core.tasks.base import SPECIAL
 from core.tasks.language.grammar.lexicon import LEXICON
-from core.tasks.language.grammar.templates import Grammar, Template, bio
-from core.tasks.language.sentences import Sentences
+from core.tasks.language.grammar.templates import Grammar, Template, bio_tags, choose_phrases, fill_frame
+from core.tasks.language.grammar_task import GrammarTask
 from core.tasks.shared_options import MAX_WORDS, option
 
 KINDS = ["PER", "LOC", "ORG", "DATE"]
@@ -23,11 +22,14 @@ NAMES = {
     "DATE": Text("date"),
 }
 TAGS = {"PER": Text("PER"), "LOC": Text("LOC"), "ORG": Text("ORG"), "DATE": Text("DATE")}
+# K: the number of the name, 1 in P1
 PEOPLE = ["[PER {givenK.en} ]", "[PER {givenK.en} {familyK.en} ]"]
 PLACES = ["[LOC {cityK.en} ]", "[LOC {twocityK.en} {twocityK.second} ]"]
 FIRMS = ["[ORG {firmK.en} ]", "[ORG {firmK.en} Group ]", "[ORG Bank of {cityK.en} ]"]
 DATES = ["", "in [DATE {month1.en} ]", "on [DATE {dom1.en} {month1.en} {year1.en} ]", "in [DATE {year1.en} ]"]
-CHOICES = {"P1": PEOPLE, "P2": PEOPLE, "L1": PLACES, "L2": PLACES, "O1": FIRMS, "O2": FIRMS, "D": DATES}
+CHOICES = {  # by name in a frame
+    "P1": PEOPLE, "P2": PEOPLE, "L1": PLACES, "L2": PLACES, "O1": FIRMS, "O2": FIRMS, "D": DATES,
+}  # fmt: skip
 FRAMES = [
     "P1 met P2 in L1 D .",
     "P1 flew from L1 to L2 D .",
@@ -48,21 +50,24 @@ FRAMES = [
 
 
 @lru_cache(maxsize=1)
-def reports() -> Grammar:
+def entity_grammar() -> Grammar:
+    """All frames are equally frequent, and within each all its fillings."""
     templates = []
     for frame in FRAMES:
-        words = frame.split()
-        used = [name for name in CHOICES if name in words]
-        fillings = list(product(*(CHOICES[name] for name in used)))
-        for filling in fillings:
-            parts = {name: part.replace("K", name[1:]) for name, part in zip(used, filling, strict=True)}
-            text = " ".join(parts.get(word, word) for word in words)
+        fillings = choose_phrases(frame, CHOICES)
+        for phrases in fillings:
+            text = fill_frame(frame, number_phrases(phrases))
             templates.append(Template({"en": text}, weight=1 / len(fillings)))
     return Grammar(LEXICON, templates, SPECIAL)
 
 
+def number_phrases(phrases: dict[str, str]) -> dict[str, str]:
+    """Phrases with the number of their name in their slots: `{"P2": "{givenK.en}"}` → `{"P2": "{given2.en}"}`"""
+    return {name: phrase.replace("K", name[1:]) for name, phrase in phrases.items()}
+
+
 @dataclass(frozen=True, kw_only=True)
-class Entities(Sentences):
+class Entities(GrammarTask):
     name = "entities"
     help = Text("Tag the people, places, organisations and dates.")
     forms = ("tags",)
@@ -71,11 +76,11 @@ class Entities(Sentences):
 
     @cached_property
     def grammar(self) -> Grammar:
-        return reports()
+        return entity_grammar()
 
     @cached_property
     def answers(self) -> Tensor:
-        return self.grammar.table(lambda template: bio(template, "en", KINDS))
+        return self.grammar.table(lambda template: bio_tags(template, "en", KINDS))
 
     @property
     def label_names(self) -> list[Text]:
@@ -83,6 +88,6 @@ class Entities(Sentences):
         return [verbatim("O"), *inside]
 
     def may_follow(self, before: int | None, tag: int) -> bool:
-        """I-X goes on from B-X or I-X, and from nothing else."""
-        begins = tag % 2 == 1  # see `bio`
+        """I-X comes after B-X or I-X only."""
+        begins = tag % 2 == 1  # see `bio_tags`
         return tag == 0 or begins or before in (tag - 1, tag)

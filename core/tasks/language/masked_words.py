@@ -1,4 +1,7 @@
-"""Two sentences with holes: what stood there, and does the second go on from the first? What BERT was made with."""
+"""BERT's pretraining objectives: masked words of two sentences, and whether the second follows the first.
+
+Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding", 2019.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,33 @@ import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
+from core.config.families import BertConfig
 from core.errors import ConfigError
 from core.layers.masks import valid_mask
 from core.messages import Text
-from core.tasks.base import SPECIAL, Batch, Examples, problem_hash
-from core.tasks.language.entities import reports
+from core.tasks.base import SPECIAL, Batch, Examples
+from core.tasks.language.entities import entity_grammar
 from core.tasks.language.grammar.lexicon import LEXICON
-from core.tasks.language.grammar.news import news
-from core.tasks.language.grammar.optimal import hidden_words
+from core.tasks.language.grammar.news import news_grammar
+from core.tasks.language.grammar.optimal import hidden_word_posterior
 from core.tasks.language.grammar.templates import Grammar, Template
-from core.tasks.language.sentences import Sentences
+from core.tasks.language.grammar_task import GrammarTask
 from core.tasks.layouts import lay_out_masked
 from core.tasks.shared_options import choice, number, option
 
-FRAMING = ("[MASK]", "[CLS]", "[SEP]")
+BERT_TOKENS = ("[MASK]", "[CLS]", "[SEP]")
 MASK, CLS, SEP = len(SPECIAL), len(SPECIAL) + 1, len(SPECIAL) + 2
 FIRST_WORD = SEP + 1
-FIXED = torch.tensor([CLS, SEP])  # never asked for
-NEVER = -1e4
-KEPT, SWAPPED = 0.1, 0.1  # of the chosen tokens: left as they are, or replaced by a random word; the rest is masked
-JUDGED = 512  # held-out problems on which the best reader is tried
+NEVER_MASKED = torch.tensor([CLS, SEP])
+IMPOSSIBLE = -1e4  # log p
+KEEP_SHARE = 0.1  # of the target words: left as they are
+SWAP_SHARE = 0.1  # of the target words: replaced by a random word; the rest is masked
+CEILING_SAMPLE = 512  # held-out problems on which the best accuracy is measured
 MASK_SHARE = number("mask_share", 0.05, 0.6, Text("Share of the words that are asked for."))
 TEXT = choice("text", Text("What the sentences are about."), {
     "stories": Text("people and things"),
@@ -60,18 +65,18 @@ SECOND = [  # about the same person and thing, or about others
 
 
 @lru_cache(maxsize=1)
-def stories() -> Grammar:
-    """Each pair of sentences twice: label 1 with the same person and thing in both, 0 with others."""
+def stories_grammar() -> Grammar:
+    """Each pair of sentences twice: label 1 with the same person and thing in both, 0 with different ones."""
     templates = []
     for a, b in product(FIRST, SECOND):
         for follows, k in ((1, 1), (0, 2)):
             second = b.replace("{p}", f"{{person{k}.en}}").replace("{t}", f"{{thing{k}.en}}")
             templates.append(Template({"en": f"[CLS] {a} [SEP] {second} [SEP]"}, follows))
-    return Grammar(LEXICON, templates, (*SPECIAL, *FRAMING))
+    return Grammar(LEXICON, templates, (*SPECIAL, *BERT_TOKENS))
 
 
 @dataclass(frozen=True, kw_only=True)
-class MaskedWords(Sentences):
+class MaskedWords(GrammarTask):
     name = "masked words"
     help = Text(
         "Fill in the masked words, and say whether the second sentence follows the first.",
@@ -82,38 +87,38 @@ class MaskedWords(Sentences):
     text: str = option(TEXT, "stories")
 
     def to_dict(self) -> dict[str, Any]:
-        """The usual text is not told, so that it is no part of a run's key."""
+        """Without `text` at its default: the option is newer than stored runs, whose keys are hashes of this."""
         return {name: value for name, value in super().to_dict().items() if (name, value) != ("text", "stories")}
 
     @cached_property
     def grammar(self) -> Grammar:
-        return news(FRAMING) if self.text == "news" else stories()
+        return news_grammar(BERT_TOKENS) if self.text == "news" else stories_grammar()
 
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
-        chosen, filled = self.grammar.draw(n, rng, "en", low, high)
-        words, lengths = self.grammar.render("en", chosen, filled)
-        source, target = mask(words, lengths, self.mask_share, self.vocab_size, rng)
-        return Examples(source, lengths, target, follows=self.grammar.labels[chosen])
+        templates, fillers = self.grammar.draw(n, rng, "en", low, high)
+        words, lengths = self.grammar.render("en", templates, fillers)
+        source, target = mask_words(words, lengths, self.mask_share, self.vocab_size, rng)
+        return Examples(source, lengths, target, follows=self.grammar.labels[templates])
 
     def held_out(self, examples: Examples) -> Tensor:
-        """A first sentence that is held out is so with every second sentence, and wherever its holes are.
+        """By the first sentence alone, whatever its masks and the second sentence.
 
-        Of the news, it is what the task entities holds out: whoever goes on to that task has not read its questions.
+        For the news, the sentences that the task entities holds out too: a model fine-tuned on that task has not seen
+        its evaluation problems in pretraining.
         """
-        words = original(examples)
-        if self.text != "news":
-            return held_out_first(words, self.held_out_share)
-        first = self._as_reports[words * ((words == SEP).cumsum(1) == 0)][:, 1:]  # without [CLS]
-        return problem_hash(first) % round(1 / self.held_out_share) == 0
+        first = first_sentence(unmask(examples))
+        if self.text == "news":
+            first = self._entity_ids[first][:, 1:]  # without [CLS]
+        return self.hash_split(first)
 
     @cached_property
-    def _as_reports(self) -> Tensor:
+    def _entity_ids(self) -> Tensor:
         """(vocabulary,): each word's id in the task entities, 0 where it has none"""
-        return torch.tensor([reports().ids.get(token, 0) for token in self.tokens])
+        return torch.tensor([entity_grammar().ids.get(token, 0) for token in self.tokens])
 
     def form(self, model: nn.Module) -> str:
-        """It asks two things at once, of two sentences."""
-        form, config = super().form(model), model.config
+        """As in `Task`; the model must also predict whether the second sentence follows."""
+        form, config = super().form(model), cast(BertConfig, model.config)
         if not config.judges_sentences:
             option = "pooler" if config.pooler == "none" else "next_sentence"
             raise ConfigError(
@@ -138,81 +143,81 @@ class MaskedWords(Sentences):
         return lay_out_masked(examples, SEP)
 
     def solve(self, source: list[int]) -> None:
-        """More than one word may fit a hole."""
+        """More than one word may fit a mask."""
         return None
 
     @property
     def ceiling(self) -> float:
-        """The best accuracy there is: more than one word may fit a hole, and whoever knows all stories by heart fills
-        in the likeliest."""
+        """The best accuracy that can be expected, that of the likeliest word by `word_posterior`: several may fit."""
         return _best_accuracy(self)
 
-    def guesses(self, examples: Examples) -> Tensor:
-        """(n, time, word): p(what stood there | what is seen, it is asked for), up to a factor: all that can be known."""
-        seen, same, other = examples.source, *seen_if(self.mask_share, self.vocab_size)
-        log_p = torch.full((*seen.shape, self.vocab_size), math.log(other))
-        log_p.scatter_(2, seen[..., None], math.log(same))
-        log_p[seen == MASK] = 0.0  # whatever stood there
-        log_p[torch.isin(seen, FIXED)] = NEVER
-        log_p[..., FIXED] = torch.where(seen[..., None] == FIXED, 0.0, NEVER)
-        found = hidden_words(self.grammar, "en", examples.source_lengths, log_p)
-        # A word that is asked for though it is there to be seen is less often the right one than words are otherwise.
-        asked_same, asked_other = seen_if(1.0, self.vocab_size)
-        weight = torch.full_like(found, asked_other / other).scatter_(2, seen[..., None], asked_same / same)
-        return found * torch.where((seen == MASK)[..., None], 1.0, weight)
+    def word_posterior(self, examples: Examples) -> Tensor:
+        """(n, time, word): p(original word | source, position is a target), up to a factor; Bayes-optimal"""
+        source, same, other = examples.source, *source_probabilities(self.mask_share, self.vocab_size)
+        log_p = torch.full((*source.shape, self.vocab_size), math.log(other))  # log p(source token | original word)
+        log_p.scatter_(2, source[..., None], math.log(same))
+        log_p[source == MASK] = 0.0  # equally likely for all words
+        log_p[torch.isin(source, NEVER_MASKED)] = IMPOSSIBLE
+        log_p[..., NEVER_MASKED] = torch.where(source[..., None] == NEVER_MASKED, 0.0, IMPOSSIBLE)
+        posterior = hidden_word_posterior(self.grammar, "en", examples.source_lengths, log_p)
+        # Given that a position is a target, the word visible there is less often the original than elsewhere.
+        target_same, target_other = source_probabilities(1.0, self.vocab_size)
+        weight = torch.full_like(posterior, target_other / other).scatter_(2, source[..., None], target_same / same)
+        return posterior * torch.where((source == MASK)[..., None], 1.0, weight)
 
     def read(self, text: str) -> list[int]:
         """One or two sentences; [CLS] and [SEP] are added where they are missing."""
-        return framed(super().read(text))
+        return add_cls_and_sep(super().read(text))
 
-    def say_answer(self, source: list[int], one: Examples) -> Text:
-        follows = Text("follows") if int(one.follows[0]) else Text("does not follow")
-        return Text("{words} ({follows})", words=self.say(original(one)[0].tolist()), follows=follows)
+    def answer_text(self, source: list[int], example: Examples) -> Text:
+        assert example.follows is not None
+        follows = Text("follows") if int(example.follows[0]) else Text("does not follow")
+        return Text("{words} ({follows})", words=self.say(unmask(example)[0].tolist()), follows=follows)
 
 
-def mask(
+def mask_words(
     words: Tensor, lengths: Tensor, share: float, vocab_size: int, rng: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    """The source with holes, and the target: what was there, 0 where nothing is asked.
+    """The source, and the target: the original words at the target positions, 0 elsewhere.
 
-    Of m words, share · m are chosen, rounded up or down at random so that the mean is exact; at least one.
+    Of m words, share · m are targets, rounded up or down at random so that the mean is exact; at least one.
     """
     n, time = words.shape
-    can = (words >= FIRST_WORD) & valid_mask(lengths, time)
+    maskable = (words >= FIRST_WORD) & valid_mask(lengths, time)
     random = torch.rand(3, n, time, generator=rng)
-    quota = (can.sum(1) * share + random[1, :, 0]).long().clamp(min=1)
-    order = random[0].masked_fill(~can, 2.0).argsort(1)
-    chosen = torch.zeros_like(can).scatter(1, order, valid_mask(quota, time)) & can
-    fate = random[2]
-    swapped = torch.randint(FIRST_WORD, vocab_size, (n, time), generator=rng)
-    source = torch.where(fate < KEPT + SWAPPED, torch.where(fate < KEPT, words, swapped), MASK)
-    return torch.where(chosen, source, words), words * chosen
+    n_targets = (maskable.sum(1) * share + random[1, :, 0]).long().clamp(min=1)
+    order = random[0].masked_fill(~maskable, 2.0).argsort(1)
+    is_target = torch.zeros_like(maskable).scatter(1, order, valid_mask(n_targets, time)) & maskable
+    random_words = torch.randint(FIRST_WORD, vocab_size, (n, time), generator=rng)
+    kept_or_swapped = torch.where(random[2] < KEEP_SHARE, words, random_words)
+    source = torch.where(random[2] < KEEP_SHARE + SWAP_SHARE, kept_or_swapped, MASK)
+    return torch.where(is_target, source, words), words * is_target
 
 
-def seen_if(share: float, vocab_size: int) -> tuple[float, float]:
-    """p(a word is seen | it is the right one), p(… | it is another), where a share of the words is asked for."""
-    by_chance = share * SWAPPED / (vocab_size - FIRST_WORD)
-    return 1 - share + share * KEPT + by_chance, by_chance
+def source_probabilities(share: float, vocab_size: int) -> tuple[float, float]:
+    """p(a word is in the source | it is the original), p(… | another word is), where `share` of words are targets."""
+    by_chance = share * SWAP_SHARE / (vocab_size - FIRST_WORD)
+    return 1 - share + share * KEEP_SHARE + by_chance, by_chance
 
 
 @lru_cache(maxsize=8)
 def _best_accuracy(task: MaskedWords) -> float:
-    examples = task.evaluation(JUDGED)
-    guesses = task.guesses(examples)[examples.target > 0]  # (asked, word)
-    return float((guesses.amax(1) / guesses.sum(1)).mean())
+    examples = task.evaluation(CEILING_SAMPLE)
+    posterior = task.word_posterior(examples)[examples.target > 0]  # (target, word)
+    return float((posterior.amax(1) / posterior.sum(1)).mean())
 
 
-def held_out_first(words: Tensor, share: float) -> Tensor:
-    """(n,): decided by the sentence before the first separator alone"""
-    before = (words == SEP).cumsum(1) == 0
-    return problem_hash(words * before) % round(1 / share) == 0
+def first_sentence(words: Tensor) -> Tensor:
+    """(n, time): the words before the first separator, 0 from there on"""
+    return words * ((words == SEP).cumsum(1) == 0)
 
 
-def framed(ids: list[int]) -> list[int]:
-    """[CLS] in front and [SEP] behind, unless they are there"""
+def add_cls_and_sep(ids: list[int]) -> list[int]:
+    """[CLS] in front and [SEP] at the end, unless they are there"""
     ids = ids if ids[0] == CLS else [CLS, *ids]
     return ids if ids[-1] == SEP else [*ids, SEP]
 
 
-def original(examples: Examples) -> Tensor:
+def unmask(examples: Examples) -> Tensor:
+    """(n, time): the original words"""
     return torch.where(examples.target > 0, examples.target, examples.source)

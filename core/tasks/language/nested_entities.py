@@ -1,10 +1,9 @@
-"""Names within names: the head of the bank of Paris is a person, holding an organisation, holding a place."""
+"""Nested named entities: in "the head of the bank of Paris" a person contains an organisation contains a place."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import product
 
 from torch import Tensor
 
@@ -12,8 +11,8 @@ from core.messages import Text
 from core.tasks.base import SPECIAL
 from core.tasks.language.entities import NAMES
 from core.tasks.language.grammar.lexicon import LEXICON
-from core.tasks.language.grammar.templates import Grammar, Template
-from core.tasks.language.sentences import Sentences
+from core.tasks.language.grammar.templates import Grammar, Template, choose_phrases, fill_frame
+from core.tasks.language.grammar_task import GrammarTask
 from core.tasks.shared_options import integer, option
 
 KINDS = ["PER", "LOC", "ORG"]
@@ -29,21 +28,18 @@ FRAMES = [
 
 
 @lru_cache(maxsize=4)
-def names(max_depth: int) -> Grammar:
+def nested_entity_grammar(max_depth: int) -> Grammar:
+    """All frames are equally frequent, and within each all its fillings."""
     templates = []
     for frame in FRAMES:
-        words = frame.split()
-        used = [word for word in words if word[:-1] in MAKERS]
-        fillings = list(product(*(MAKERS[name[0]](name[1], max_depth) for name in used)))
-        for filling in fillings:
-            parts = dict(zip(used, filling, strict=True))
-            text = " ".join(parts.get(word, word) for word in words)
-            templates.append(Template({"en": text}, weight=1 / len(fillings)))
+        names = [word for word in frame.split() if word[:-1] in PHRASES]
+        fillings = choose_phrases(frame, {name: PHRASES[name[0]](name[1], max_depth) for name in names})
+        templates += [Template({"en": fill_frame(frame, phrases)}, weight=1 / len(fillings)) for phrases in fillings]
     return Grammar(LEXICON, templates, SPECIAL)
 
 
 def places(k: str, depth: int) -> list[str]:
-    """Names of places with at most so many layers; `k` numbers their slots."""
+    """Names of places, nested at most `depth` deep; `k` is the number of their slots."""
     city = f"[LOC {{city{k}.en}} ]"
     return [city, f"[LOC the north of {city} ]", f"[LOC the old city of {city} ]"] if depth > 1 else [city]
 
@@ -52,8 +48,8 @@ def firms(k: str, depth: int) -> list[str]:
     firm = f"[ORG {{firm{k}.en}} ]"
     if depth == 1:
         return [firm]
-    inner = [f"[ORG the {what} of {place} ]" for what in ("bank", "university") for place in places(k, depth - 1)]
-    return [firm, *inner, f"[ORG {firm} of {places(k, depth - 1)[0]} ]"]
+    nested = [f"[ORG the {kind} of {place} ]" for kind in ("bank", "university") for place in places(k, depth - 1)]
+    return [firm, *nested, f"[ORG {firm} of {places(k, depth - 1)[0]} ]"]
 
 
 def people(k: str, depth: int) -> list[str]:
@@ -68,11 +64,11 @@ def people(k: str, depth: int) -> list[str]:
     ]
 
 
-MAKERS = {"P": people, "L": places, "O": firms}
+PHRASES = {"P": people, "L": places, "O": firms}
 
 
 @dataclass(frozen=True, kw_only=True)
-class NestedNames(Sentences):
+class NestedNames(GrammarTask):
     name = "nested names"
     help = Text(
         "Find all names of people, places and organisations, nested ones too.",
@@ -83,7 +79,7 @@ class NestedNames(Sentences):
 
     @cached_property
     def grammar(self) -> Grammar:
-        return names(self.max_depth)
+        return nested_entity_grammar(self.max_depth)
 
     @cached_property
     def answers(self) -> Tensor:

@@ -1,4 +1,4 @@
-"""Two sentences: does the second go on from the first? BERT's other lesson, by itself and without holes."""
+"""Next-sentence prediction: does the second sentence follow the first? BERT's second objective, without masks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from torch import Tensor
 from core.messages import Text
 from core.tasks.base import Batch, Examples
 from core.tasks.language.grammar.templates import Grammar
-from core.tasks.language.masked_words import SEP, framed, held_out_first, stories
-from core.tasks.language.sentences import Sentences
+from core.tasks.language.grammar_task import GrammarTask
+from core.tasks.language.masked_words import SEP, add_cls_and_sep, first_sentence, stories_grammar
 from core.tasks.layouts import lay_out_label, sentence_segments
 
 
 @dataclass(frozen=True, kw_only=True)
-class NextSentence(Sentences):
+class NextSentence(GrammarTask):
     """The second sentence is about the same person and thing, or about others: names have to be compared."""
 
     name = "next sentence"
@@ -25,7 +25,7 @@ class NextSentence(Sentences):
 
     @cached_property
     def grammar(self) -> Grammar:
-        return stories()
+        return stories_grammar()
 
     @cached_property
     def answers(self) -> Tensor:
@@ -37,15 +37,16 @@ class NextSentence(Sentences):
 
     @property
     def chance(self) -> float:
-        """Every pair of sentence patterns comes with the same names and with others, equally often."""
+        """Every pair of templates has the same names or others, equally often."""
         return 0.5
 
     def heads(self, family: str) -> list[str]:
-        """For those who are told which sentence a token belongs to."""
+        """Only families with segment ids as an input."""
         return super().heads(family) if family in ("bert", "roformer") else []
 
     def held_out(self, examples: Examples) -> Tensor:
-        return held_out_first(examples.source, self.held_out_share)
+        """By the first sentence alone, as in the task masked words."""
+        return self.hash_split(first_sentence(examples.source))
 
     def lay_out(self, examples: Examples, form: str) -> Batch:
         batch = lay_out_label(examples)
@@ -53,4 +54,4 @@ class NextSentence(Sentences):
         return Batch((source, lengths, sentence_segments(source, lengths, SEP)), batch.target, lengths)
 
     def read(self, text: str) -> list[int]:
-        return framed(super().read(text))
+        return add_cls_and_sep(super().read(text))

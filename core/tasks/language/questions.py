@@ -1,4 +1,7 @@
-"""A question, then a few facts: which words answer it? Others did the like elsewhere, so names have to be matched."""
+"""Extractive question answering: a question, then facts; the answer is a span of one of them.
+
+All facts say the same kind of thing about different people, so the names in the question have to be matched.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from core.messages import Text
 from core.tasks.base import SPECIAL
 from core.tasks.language.grammar.lexicon import LEXICON
 from core.tasks.language.grammar.templates import Grammar, Template
-from core.tasks.language.sentences import Sentences
+from core.tasks.language.grammar_task import GrammarTask
 from core.tasks.shared_options import integer, option
 
 N_FACTS = integer("n_facts", 1, 3, Text("How many facts stand next to each other."))
@@ -39,31 +42,32 @@ QUESTIONS = [
         "when": "when was the {thingK.en} in the {placeK.en} ?",
     },
 ]
-UNTOLD = ((), ("where",), ("when",), ("where", "when"))
+OMITTED = ((), ("where",), ("when",), ("where", "when"))
 
 
 @lru_cache(maxsize=4)
-def quiz(n_facts: int) -> Grammar:
-    """All facts of a problem say the same things about others: what is asked for does not tell which one is meant.
+def question_grammar(n_facts: int) -> Grammar:
+    """The facts of a problem have the same parts, so that the kind of question does not say which fact is meant.
 
-    Place and day may be left out, so that there are short problems to begin with.
+    Place and day may be omitted, so that there are short problems for a curriculum to begin with.
     """
     templates = []
-    for (parts, questions), untold in product(zip(FACTS, QUESTIONS, strict=True), UNTOLD):
-        told = {part: words for part, words in parts.items() if part not in untold}
-        for (part, question), asked in product(questions.items(), range(n_facts)):
-            if part in told and not ("where" in untold and "{placeK.en}" in question):
-                facts = [fact(told, i, part if i == asked else None) for i in range(n_facts)]
-                templates.append(Template({"en": " ".join([number(question, asked), "[SEP]", *facts])}))
+    for (all_parts, questions), omitted in product(zip(FACTS, QUESTIONS, strict=True), OMITTED):
+        parts = {name: words for name, words in all_parts.items() if name not in omitted}
+        for (answer, question), fact in product(questions.items(), range(n_facts)):
+            if answer in parts and not ("where" in omitted and "{placeK.en}" in question):
+                facts = [fact_text(parts, i, answer if i == fact else None) for i in range(n_facts)]
+                templates.append(Template({"en": " ".join([number_slots(question, fact), "[SEP]", *facts])}))
     return Grammar(LEXICON, templates, (*SPECIAL, "[SEP]"))
 
 
-def fact(told: dict[str, str], i: int, asked: str | None) -> str:
-    parts = [f"[ANS {words} ]" if part == asked else words for part, words in told.items()]
-    return number(" ".join([*parts, "."]), i)
+def fact_text(parts: dict[str, str], i: int, answer: str | None) -> str:
+    """Fact i as a sentence; `answer` names the part to be marked as the answer's span."""
+    phrases = [f"[ANS {words} ]" if name == answer else words for name, words in parts.items()]
+    return number_slots(" ".join([*phrases, "."]), i)
 
 
-def number(text: str, i: int) -> str:
+def number_slots(text: str, i: int) -> str:
     """Slots of fact i: its own verb and place, and two people."""
     return (
         text.replace("personA", f"person{2 * i + 1}").replace("personB", f"person{2 * i + 2}").replace("K.", f"{i}.")
@@ -71,7 +75,7 @@ def number(text: str, i: int) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Questions(Sentences):
+class Questions(GrammarTask):
     name = "questions"
     help = Text("Find the words that answer the question.")
     forms = ("answer",)
@@ -80,7 +84,7 @@ class Questions(Sentences):
 
     @cached_property
     def grammar(self) -> Grammar:
-        return quiz(self.n_facts)
+        return question_grammar(self.n_facts)
 
     @cached_property
     def answers(self) -> Tensor:

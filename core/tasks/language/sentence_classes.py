@@ -1,10 +1,9 @@
-"""What does a sentence do: state, deny, ask or command? No single word tells; their order does."""
+"""Sentence classification: statement, negation, question or command. No single word decides; word order does."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import product
 
 import torch
 from torch import Tensor
@@ -12,8 +11,8 @@ from torch import Tensor
 from core.messages import Text
 from core.tasks.base import SPECIAL
 from core.tasks.language.grammar.lexicon import LEXICON
-from core.tasks.language.grammar.templates import Grammar, Template
-from core.tasks.language.sentences import Sentences
+from core.tasks.language.grammar.templates import Grammar, Template, choose_phrases, fill_frame
+from core.tasks.language.grammar_task import GrammarTask
 from core.tasks.shared_options import MAX_WORDS, option
 
 LABELS = [Text("statement"), Text("negation"), Text("question"), Text("command")]
@@ -24,6 +23,7 @@ OBJECTS = [
     "the {thing1.en} that {person3.en} did not {do2.en}",
 ]
 PLACES = ["", "in the {place1.en}"]
+CHOICES = {"S": SUBJECTS, "O": OBJECTS, "P": PLACES}
 FRAMES = [
     ["S {do1.past} O P", "S {modal1.en} {do1.en} O P", "S did {do1.en} O P", "P S did {do1.en} O"],
     ["S did not {do1.en} O P", "S {modal1.en} not {do1.en} O P", "S never {do1.past} O P"],
@@ -33,25 +33,19 @@ FRAMES = [
 
 
 @lru_cache(maxsize=1)
-def speech() -> Grammar:
-    """All classes are equally common, and in each all frames; neither "not" nor "who" nor "did" decides."""
+def sentence_class_grammar() -> Grammar:
+    """All classes are equally frequent, and within each all frames; neither "not" nor "who" nor "did" decides."""
     templates = []
     for label, frames in enumerate(FRAMES):
         for frame in frames:
-            words = frame.split()
-            choices = {"S": SUBJECTS, "O": OBJECTS, "P": PLACES}
-            used = [name for name in choices if name in words]
-            texts = {
-                " ".join(dict(zip(used, filling, strict=True)).get(word, word) for word in words)
-                for filling in product(*(choices[name] for name in used))
-            }
+            texts = {fill_frame(frame, phrases) for phrases in choose_phrases(frame, CHOICES)}
             weight = 1 / (len(frames) * len(texts))
             templates += [Template({"en": text}, label, weight) for text in sorted(texts)]
     return Grammar(LEXICON, templates, SPECIAL)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentenceClasses(Sentences):
+class SentenceClasses(GrammarTask):
     name = "sentence classes"
     help = Text("Is it a statement, a negation, a question or a command?")
     forms = ("label",)
@@ -60,7 +54,7 @@ class SentenceClasses(Sentences):
 
     @cached_property
     def grammar(self) -> Grammar:
-        return speech()
+        return sentence_class_grammar()
 
     @cached_property
     def answers(self) -> Tensor:
@@ -68,8 +62,8 @@ class SentenceClasses(Sentences):
 
     @property
     def chance(self) -> float:
-        """The share of the commonest class; all are equal unless `max_len` leaves some out."""
-        weights = self.grammar.allowed("en", None, self.longest)
+        """The share of the most frequent class; all are equal unless `max_len` excludes some templates."""
+        weights = self.grammar.length_weights("en", None, self.longest)
         shares = torch.zeros(len(LABELS)).index_add(0, self.grammar.labels, weights)
         return float(shares.max() / shares.sum())
 

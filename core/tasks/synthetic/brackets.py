@@ -1,4 +1,7 @@
-"""Are the brackets balanced? Half are; the others miss it by one exchange, so that counting does not help."""
+"""Balanced brackets (a bounded Dyck language): half are balanced, the others differ from such by one swap.
+
+A swap leaves the number of each bracket as it was, so that counting does not help.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ from torch import Tensor
 
 from core.layers.masks import valid_mask
 from core.messages import Text
-from core.tasks.base import EOS, Examples, Task
-from core.tasks.shared_options import MAX_LEN, MIN_LEN, integer, option
-from core.tasks.synthetic.copying import check_lengths
+from core.tasks.base import EOS, SPECIAL, Examples
+from core.tasks.length_range import LengthRange
+from core.tasks.shared_options import integer, option
 
-FIRST = EOS + 1
+FIRST = EOS + 1  # id of the first symbol
 KINDS = ("()", "[]", "{}", "<>")
 # fmt: off
 N_KINDS = integer("n_kinds", 1, len(KINDS), Text("How many kinds of bracket there are."))
@@ -22,25 +25,20 @@ MAX_DEPTH = integer("max_depth", 1, 64, Text("How deep brackets may be nested.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Brackets(Task):
-    """Token FIRST + 2 · kind opens, the next one closes."""
+class Brackets(LengthRange):
+    """Token FIRST + 2 · kind opens, FIRST + 2 · kind + 1 closes."""
 
     name = "brackets"
     help = Text("Does every bracket close the one it should?")
     forms = ("label",)
     joiner = ""
 
-    min_len: int = option(MIN_LEN, 4)
-    max_len: int = option(MAX_LEN, 20)
     n_kinds: int = option(N_KINDS, 3)
     max_depth: int = option(MAX_DEPTH, 4)
 
-    def check(self) -> None:
-        check_lengths(self.min_len, self.max_len)
-
     @property
     def tokens(self) -> list[str]:
-        return ["·", "<s>", "</s>", *"".join(KINDS[: self.n_kinds])]
+        return [*SPECIAL, *"".join(KINDS[: self.n_kinds])]
 
     @property
     def label_names(self) -> list[Text]:
@@ -51,85 +49,82 @@ class Brackets(Task):
         """Half of the problems are balanced."""
         return 0.5
 
-    @property
-    def longest(self) -> int:
-        return self.max_len
-
-    def room(self, form: str) -> int:
+    def max_tokens(self, form: str) -> int:
         return self.max_len + 1
 
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
-        """Lengths are even: odd limits go to the next even number."""
-        high = -(-(high or self.max_len) // 2)
-        low = min(-(-(low or self.min_len) // 2), high)
-        lengths = 2 * torch.randint(low, high + 1, (n,), generator=rng)
-        opens, levels = nesting(lengths, self.max_depth, rng)
+        """Lengths are even: odd limits are rounded up."""
+        shortest, longest = (-(-length // 2) for length in self.length_bounds(low, high))  # in pairs
+        lengths = 2 * torch.randint(shortest, longest + 1, (n,), generator=rng)
+        opens, levels = random_nesting(lengths, self.max_depth, rng)
         partner = partners(levels)
         kinds = torch.randint(self.n_kinds, opens.shape, generator=rng)
         kinds = torch.where(opens, kinds, kinds.gather(1, partner))
         rows = torch.where(levels > 0, FIRST + 1 + 2 * kinds - opens.long(), 0)
         balanced = torch.rand(n, generator=rng) < 0.5
-        places = exchange(opens, levels, kinds, partner, lengths, rng)
-        rows = torch.where(balanced[:, None], rows, rows.gather(1, places))
+        swapped = swap_two(opens, levels, kinds, partner, lengths, rng)
+        rows = torch.where(balanced[:, None], rows, rows.gather(1, swapped))
         return Examples(rows, lengths, balanced.long())
 
     def held_out(self, examples: Examples) -> Tensor:
-        """What is shorter than `min_len`, where a curriculum starts, is all there to be learnt from."""
+        """Problems shorter than `min_len`, with which a curriculum starts, are few: all of them are trained on."""
         return super().held_out(examples) & (examples.source_lengths >= self.min_len)
 
     def solve(self, source: list[int]) -> int:
-        waiting: list[int] = []
+        stack: list[int] = []
         for token in source:
             kind, closes = divmod(token - FIRST, 2)
             if not closes:
-                waiting.append(kind)
-            elif not waiting or waiting.pop() != kind:
+                stack.append(kind)
+            elif not stack or stack.pop() != kind:
                 return 0
-        return int(not waiting)
+        return int(not stack)
 
 
-def nesting(lengths: Tensor, max_depth: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
-    """(n, longest): True where a bracket opens; and each bracket's level, from 1; 0 is padding.
+def random_nesting(lengths: Tensor, max_depth: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
+    """(n, longest): True where a bracket opens; and each bracket's nesting level, from 1; 0 is padding.
 
-    A random walk of as many steps up as down, folded like a paper strip of width `max_depth`, never leaves the strip
-    and ends where it began: it is a nesting.
+    A random walk with as many +1 as −1, reflected at 0 and at `max_depth`, stays between them and ends at 0: its
+    heights are the depths of a balanced sequence.
     """
     time = int(lengths.max())
     valid = valid_mask(lengths, time)
     random = torch.rand(len(lengths), time, generator=rng).masked_fill_(~valid, 2.0)
     median = random.sort(1).values.gather(1, lengths[:, None] // 2 - 1)
-    steps = torch.where(random <= median, 1, -1) * valid
-    height = steps.cumsum(1) % (2 * max_depth)
+    moves = torch.where(random <= median, 1, -1) * valid
+    height = moves.cumsum(1) % (2 * max_depth)
     depth = torch.minimum(height, 2 * max_depth - height)  # after each bracket
     before = torch.nn.functional.pad(depth[:, :-1], (1, 0))
     return depth > before, torch.maximum(depth, before)
 
 
 def partners(levels: Tensor) -> Tensor:
-    """(n, time): where each bracket's partner stands. On one level, opening and closing brackets take turns."""
+    """(n, time): position of each bracket's partner. Within one level, opening and closing brackets alternate."""
     order = levels.argsort(dim=1, stable=True)
-    swapped = order.unflatten(1, (-1, 2)).flip(2).flatten(1)
-    return torch.empty_like(order).scatter_(1, order, swapped)
+    partner = order.unflatten(1, (-1, 2)).flip(2).flatten(1)
+    return torch.empty_like(order).scatter_(1, order, partner)
 
 
-def exchange(opens: Tensor, levels: Tensor, kinds: Tensor, partner: Tensor, lengths: Tensor, rng) -> Tensor:
-    """(n, time): which bracket stands where after two have changed places and broken the balance.
+def swap_two(
+    opens: Tensor, levels: Tensor, kinds: Tensor, partner: Tensor, lengths: Tensor, rng: torch.Generator
+) -> Tensor:
+    """(n, time): a permutation of positions that swaps two brackets and so breaks the balance.
 
-    Two closing brackets of different kinds, or an outermost bracket and its partner; where there is a choice, not
-    next to the bracket they belong to and not at either end, where one look would do.
+    Swapped are two closing brackets of different kinds, or an outermost bracket and its partner; preferably not ones
+    next to their partner nor at either end, where two neighbouring tokens or the end would give the answer away.
     """
     n, time = opens.shape
-    places = torch.arange(time)
+    position = torch.arange(time)
     keys = torch.rand(2, n, time, generator=rng)
     closes = (levels > 0) & ~opens
-    likely = closes * (1 + 9 * (partner < places - 1))  # something stands between the two
-    first = (keys[0] * likely).argmax(1, keepdim=True)
-    second = keys[1] * likely * (kinds != kinds.gather(1, first))
-    most, second = second.max(1, keepdim=True)
+    preference = closes * (1 + 9 * (partner < position - 1))  # higher with something between bracket and partner
+    first = (keys[0] * preference).argmax(1, keepdim=True)
+    second_key = keys[1] * preference * (kinds != kinds.gather(1, first))
+    best_key, second = second_key.max(1, keepdim=True)
     outermost = opens & (levels == 1)
-    inner = outermost & (places > 0) & (partner < lengths[:, None] - 1)
+    inner = outermost & (position > 0) & (partner < lengths[:, None] - 1)
     outer = (keys[1] * outermost + inner).argmax(1, keepdim=True)
-    mixed = (most > 0) & ((keys[0, :, :1] < 0.5) | ~inner.any(1, keepdim=True))
-    a = torch.where(mixed, first, outer)
-    b = torch.where(mixed, second, partner.gather(1, outer))
-    return places.repeat(n, 1).scatter_(1, a, b).scatter_(1, b, a)
+    two_kinds = (best_key > 0) & ((keys[0, :, :1] < 0.5) | ~inner.any(1, keepdim=True))
+    a = torch.where(two_kinds, first, outer)
+    b = torch.where(two_kinds, second, partner.gather(1, outer))
+    return position.repeat(n, 1).scatter_(1, a, b).scatter_(1, b, a)

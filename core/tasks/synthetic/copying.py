@@ -1,4 +1,4 @@
-"""Sequence in, sequence out: copy it, reverse it, sort it, count along. Who looks where is known for every token."""
+"""Sequence-to-sequence tasks on random symbols, with the ideal alignment of each: copy, reverse, sort, running parity."""
 
 from __future__ import annotations
 
@@ -10,46 +10,38 @@ from torch import Tensor
 from core.errors import ConfigError
 from core.layers.masks import valid_mask
 from core.messages import Text
-from core.tasks.base import EOS, Examples, Task, measured_chance
-from core.tasks.layouts import mirror, random_rows
-from core.tasks.shared_options import MAX_LEN, MIN_LEN, N_SYMBOLS, UNIQUE, option
+from core.tasks.base import EOS, SPECIAL, Examples, cached_chance
+from core.tasks.layouts import random_rows, reverse_rows
+from core.tasks.length_range import LengthRange
+from core.tasks.shared_options import MAX_LEN, N_SYMBOLS, UNIQUE, option
 
-FIRST = EOS + 1
-SHUFFLED = 4096  # problems at a time: each needs room for every symbol there is
+FIRST = EOS + 1  # id of the first symbol
+SHUFFLE_CHUNK = 4096  # problems shuffled at a time: each takes n_symbols random numbers of memory
 
 
 @dataclass(frozen=True, kw_only=True)
-class Copy(Task):
+class Copy(LengthRange):
     name = "copy"
     help = Text("Write the sequence down again.")
     forms = ("pairs", "stream")
 
-    min_len: int = option(MIN_LEN, 4)
     max_len: int = option(MAX_LEN, 12)
     n_symbols: int = option(N_SYMBOLS, 16)
 
-    def check(self) -> None:
-        check_lengths(self.min_len, self.max_len)
-
     @property
     def tokens(self) -> list[str]:
-        return ["·", "<s>", "</s>", *symbol_names(self.n_symbols)]
+        return [*SPECIAL, *symbol_names(self.n_symbols)]
 
     @property
     def chance(self) -> float:
-        """Up to the shortest length any symbol, from then on always the end token, which each sequence has once; or
-        still a symbol, where so many go on that one in `n_symbols` of them is more."""
+        """Up to `min_len` the best constant answer is any symbol: 1 / n_symbols. From there on it is the end token,
+        right once per sequence; or still a symbol, where more than n_symbols lengths go on."""
         lengths = self.max_len - self.min_len + 1
-        ends = sum(max(1, (self.max_len - place) / self.n_symbols) for place in range(self.min_len, self.max_len + 1))
+        ends = sum(max(1, (self.max_len - i) / self.n_symbols) for i in range(self.min_len, self.max_len + 1))
         return (self.min_len * lengths / self.n_symbols + ends) / (lengths * (1 + (self.min_len + self.max_len) / 2))
 
-    @property
-    def longest(self) -> int:
-        return self.max_len
-
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
-        high = high or self.max_len
-        low = min(low or self.min_len, high)
+        low, high = self.length_bounds(low, high)
         rows, lengths = random_rows(n, low, high, FIRST, FIRST + self.n_symbols, rng)
         return Examples(rows, lengths, self.answer(rows, lengths), lengths)
 
@@ -59,7 +51,7 @@ class Copy(Task):
     def solve(self, source: list[int]) -> list[int]:
         return self.answer(torch.tensor([source]), torch.tensor([len(source)]))[0].tolist()
 
-    def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
+    def alignment(self, source: list[int], target: list[int]) -> list[list[int]] | None:
         return [[i] for i in range(len(source))]
 
 
@@ -69,15 +61,15 @@ class Reverse(Copy):
     help = Text("Write the sequence down backwards.")
 
     def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
-        return mirror(rows, lengths)
+        return reverse_rows(rows, lengths)
 
     def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
         return [[i] for i in reversed(range(len(source)))]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Distinct(Copy):
-    """A base for tasks that may ask for symbols all different."""
+class DistinctSymbols(Copy):
+    """Base of the tasks with the option `unique`: all symbols of a problem differ."""
 
     unique: bool = option(UNIQUE, True)
 
@@ -102,14 +94,16 @@ class Distinct(Copy):
         if not self.unique:
             return examples
         lengths, width = examples.source_lengths, examples.source.shape[1]
-        keys = (torch.rand(len(part), max(self.n_symbols, width), generator=rng) for part in lengths.split(SHUFFLED))
+        keys = (
+            torch.rand(len(part), max(self.n_symbols, width), generator=rng) for part in lengths.split(SHUFFLE_CHUNK)
+        )
         order = torch.cat([key.argsort(1)[:, :width].clone() for key in keys]) % self.n_symbols
         rows = (FIRST + order) * valid_mask(lengths, width)
         return Examples(rows, lengths, self.answer(rows, lengths), lengths)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sort(Distinct):
+class Sort(DistinctSymbols):
     name = "sort"
     help = Text("Write the symbols down in order.")
 
@@ -117,8 +111,8 @@ class Sort(Distinct):
 
     @property
     def chance(self) -> float:
-        """Measured: the first in order is often one of the first symbols."""
-        return measured_chance(self)
+        """Measured: the smallest symbol of a problem is often one of the first few."""
+        return cached_chance(self)
 
     def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
         last = rows.max() + 1
@@ -126,13 +120,13 @@ class Sort(Distinct):
         return ordered * valid_mask(lengths, rows.shape[1])
 
     def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
-        """Equal symbols are interchangeable: any of their places is right."""
-        return [[i for i, symbol in enumerate(source) if symbol == wanted] for wanted in target]
+        """Equal symbols are interchangeable: any of their positions is right."""
+        return [[i for i, symbol in enumerate(source) if symbol == answer] for answer in target]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunningParity(Copy):
-    """Parity with a scratchpad: each step needs one bit of the source and the answer just written, nothing more."""
+    """Parity of every prefix: each answer depends on one bit of the source and on the answer before it."""
 
     name = "running parity"
     help = Text(
@@ -144,7 +138,7 @@ class RunningParity(Copy):
 
     @property
     def tokens(self) -> list[str]:
-        return ["·", "<s>", "</s>", "0", "1"]
+        return [*SPECIAL, "0", "1"]
 
     def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
         ones = (rows == FIRST + 1).cumsum(1)
@@ -155,13 +149,3 @@ def symbol_names(n: int) -> list[str]:
     """a, b, …, z, A, …, Z, then s52, s53, …"""
     letters = [chr(ord("a") + i) for i in range(26)] + [chr(ord("A") + i) for i in range(26)]
     return [letters[i] if i < len(letters) else f"s{i}" for i in range(n)]
-
-
-def check_lengths(shortest: int, longest: int, name: str = "min_len") -> None:
-    if shortest > longest:
-        raise ConfigError(
-            name,
-            shortest,
-            Text("the longest is only {longest}.", longest=longest),
-            Text("Use at most {longest}.", longest=longest),
-        )

@@ -1,4 +1,7 @@
-"""a + b on a clock with p hours. The whole table is small: part of it is trained on, the rest must be understood."""
+"""(a + b) mod p. Part of the p × p table is trained on; accuracy on the rest may come long after (grokking).
+
+Power et al., "Grokking: Generalization Beyond Overfitting on Small Algorithmic Datasets", 2022.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ import torch
 from torch import Tensor
 
 from core.messages import Text, verbatim
-from core.tasks.base import EOS, Examples, Task, problem_hash
+from core.tasks.base import EOS, SPECIAL, Examples, Task, problem_hash
 from core.tasks.shared_options import integer, number, option
 
-FIRST = EOS + 1
+FIRST = EOS + 1  # id of the first symbol
 # fmt: off
 MODULUS = integer("modulus", 5, 499, Text("Hours on the clock: the sum starts again at 0 from here."))
 TRAIN_SHARE = number("train_share", 0.1, 0.9, Text("Share of the table that is trained on."))
@@ -33,7 +36,7 @@ class ModularAddition(Task):
 
     @property
     def tokens(self) -> list[str]:
-        return ["·", "<s>", "</s>", *(str(i) for i in range(self.modulus)), "+", "="]
+        return [*SPECIAL, *(str(i) for i in range(self.modulus)), "+", "="]
 
     @property
     def label_names(self) -> list[Text]:
@@ -41,7 +44,7 @@ class ModularAddition(Task):
 
     @property
     def chance(self) -> float:
-        """Every sum stands equally often in the table."""
+        """All sums are equally frequent in the table."""
         return 1 / self.modulus
 
     @property
@@ -49,22 +52,22 @@ class ModularAddition(Task):
         return 4
 
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
-        """Lengths do not matter: there are always two numbers."""
+        """There are always two numbers: `low` and `high` have no effect."""
         return self.problems(torch.randint(self.modulus, (n, 2), generator=rng))
 
     def table(self) -> Examples:
-        """Every problem there is."""
-        every = torch.arange(self.modulus)
-        return self.problems(torch.cartesian_prod(every, every))
+        """All p² problems."""
+        numbers = torch.arange(self.modulus)
+        return self.problems(torch.cartesian_prod(numbers, numbers))
 
     def problems(self, numbers: Tensor) -> Examples:
-        """(n, 2) → a + b ="""
+        """numbers (n, 2) → rows "a + b =" """
         plus = torch.full_like(numbers[:, :1], FIRST + self.modulus)
         rows = torch.cat([FIRST + numbers[:, :1], plus, FIRST + numbers[:, 1:], plus + 1], dim=1)
         return Examples(rows, torch.full((len(rows),), 4), numbers.sum(1) % self.modulus)
 
     def held_out(self, examples: Examples) -> Tensor:
-        """b + a is the same problem as a + b, and goes with it."""
+        """a + b and b + a are on the same side of the split."""
         numbers = examples.source[:, [0, 2]].sort(1).values
         return problem_hash(numbers) % 1000 >= round(1000 * self.train_share)
 

@@ -1,4 +1,4 @@
-"""Is the sum of the numbers even or odd? One bit of memory, held over the whole sequence."""
+"""Parity of the sum of a sequence: one bit of memory over the whole sequence."""
 
 from __future__ import annotations
 
@@ -8,26 +8,21 @@ import torch
 from torch import Tensor
 
 from core.messages import Text
-from core.tasks.base import Batch, Examples, Task
+from core.tasks.base import Batch, Examples
 from core.tasks.layouts import random_rows
-from core.tasks.shared_options import MAX_LEN, MIN_LEN, N_SYMBOLS, option
-from core.tasks.synthetic.copying import check_lengths
+from core.tasks.length_range import LengthRange
+from core.tasks.shared_options import N_SYMBOLS, option
 
 FIRST = 2  # 0 is padding, 1 is reserved
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parity(Task):
+class Parity(LengthRange):
     name = "parity"
     help = Text("Is the sum of the numbers even or odd?")
     forms = ("label", "tags")
 
-    min_len: int = option(MIN_LEN, 4)
-    max_len: int = option(MAX_LEN, 20)
     n_symbols: int = option(N_SYMBOLS, 2)
-
-    def check(self) -> None:
-        check_lengths(self.min_len, self.max_len)
 
     @property
     def tokens(self) -> list[str]:
@@ -39,25 +34,20 @@ class Parity(Task):
 
     @property
     def chance(self) -> float:
-        """With as many even as odd numbers, both answers are equally common at every length."""
+        """With as many even as odd numbers, both answers are equally frequent at every length."""
         return super().chance if self.n_symbols % 2 else 0.5
 
-    @property
-    def longest(self) -> int:
-        return self.max_len
-
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
-        high = high or self.max_len
-        low = min(low or self.min_len, high)
+        low, high = self.length_bounds(low, high)
         rows, lengths = random_rows(n, low, high, FIRST, self.vocab_size, rng)
         return Examples(rows, lengths, rows.sum(1) % 2)
 
     def held_out(self, examples: Examples) -> Tensor:
-        """The few problems shorter than `min_len`, where a curriculum starts, are all there to be learnt from."""
+        """Problems shorter than `min_len`, with which a curriculum starts, are few: all of them are trained on."""
         return super().held_out(examples) & (examples.source_lengths >= self.min_len)
 
     def lay_out(self, examples: Examples, form: str) -> Batch:
-        """As tags: the running parity after every step."""
+        """As tags: the parity of every prefix."""
         if form == "tags":
             examples = replace(examples, target=examples.source.cumsum(1) % 2)
         return super().lay_out(examples, form)

@@ -1,4 +1,7 @@
-"""A value, then a long stretch of noise, then a cue: which value was it? Memory over a distance, nothing else."""
+"""Delayed recall: a value, a delay filled with distractors, a cue; the label is the value.
+
+A long time lag as in Hochreiter & Schmidhuber, "Long Short-Term Memory", 1997.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ import torch
 
 from core.layers.masks import valid_mask
 from core.messages import Text, verbatim
-from core.tasks.base import EOS, Examples, Task
-from core.tasks.layouts import append
+from core.tasks.base import EOS, SPECIAL, Examples
+from core.tasks.layouts import append_token
+from core.tasks.length_range import LengthRange
 from core.tasks.shared_options import integer, option
-from core.tasks.synthetic.copying import check_lengths, symbol_names
+from core.tasks.synthetic.copying import symbol_names
 
-FIRST = EOS + 1
+FIRST = EOS + 1  # id of the first symbol
 # fmt: off
 MIN_DELAY = integer("min_len", 1, 512, Text("The shortest delay."))
 MAX_DELAY = integer("max_len", 1, 512, Text("The longest delay in training."))
@@ -23,7 +27,7 @@ N_DISTRACTORS = integer("n_distractors", 1, 100, Text("How many different distra
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recall(Task):
+class Recall(LengthRange):
     name = "recall"
     help = Text("Which value came before the long delay?")
     forms = ("label",)
@@ -33,13 +37,10 @@ class Recall(Task):
     n_values: int = option(N_VALUES, 8)
     n_distractors: int = option(N_DISTRACTORS, 8)
 
-    def check(self) -> None:
-        check_lengths(self.min_len, self.max_len)
-
     @property
     def tokens(self) -> list[str]:
         distractors = [f"d{i}" for i in range(1, self.n_distractors + 1)]
-        return ["·", "<s>", "</s>", *symbol_names(self.n_values), *distractors, "?"]
+        return [*SPECIAL, *symbol_names(self.n_values), *distractors, "?"]
 
     @property
     def label_names(self) -> list[Text]:
@@ -47,28 +48,23 @@ class Recall(Task):
 
     @property
     def chance(self) -> float:
-        """All values are equally common."""
+        """All values are equally frequent."""
         return 1 / self.n_values
 
-    @property
-    def longest(self) -> int:
-        return self.max_len
-
-    def room(self, form: str) -> int:
+    def max_tokens(self, form: str) -> int:
         return self.max_len + 2
 
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
-        high = high or self.max_len
-        low = min(low or self.min_len, high)
+        low, high = self.length_bounds(low, high)
         values = torch.randint(self.n_values, (n,), generator=rng)
         delays = torch.randint(low, high + 1, (n,), generator=rng)
         first = FIRST + self.n_values
-        noise = torch.randint(first, first + self.n_distractors, (n, high), generator=rng)
-        rows = torch.cat([FIRST + values[:, None], noise * valid_mask(delays, high)], dim=1)
-        return Examples(append(rows, delays + 1, self.vocab_size - 1), delays + 2, values)
+        distractors = torch.randint(first, first + self.n_distractors, (n, high), generator=rng)
+        rows = torch.cat([FIRST + values[:, None], distractors * valid_mask(delays, high)], dim=1)
+        return Examples(append_token(rows, delays + 1, self.vocab_size - 1), delays + 2, values)
 
     def held_out(self, examples: Examples) -> torch.Tensor:
-        """What is shorter than `min_len`, where a curriculum starts, is all there to be learnt from."""
+        """Problems shorter than `min_len`, with which a curriculum starts, are few: all of them are trained on."""
         return super().held_out(examples) & (examples.source_lengths >= self.min_len + 2)
 
     def solve(self, source: list[int]) -> int | None:
@@ -76,5 +72,5 @@ class Recall(Task):
         return value if 0 <= value < self.n_values else None
 
     def alignment(self, source: list[int], target: list[int]) -> list[list[int]]:
-        """The cue looks at the value."""
+        """The answer depends on the first token."""
         return [[0]]

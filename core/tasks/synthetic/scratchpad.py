@@ -1,4 +1,4 @@
-"""Parity with a scratchpad: the answer so far stands behind every bit, so the next one needs only the last two tokens."""
+"""Parity with a scratchpad: the parity so far follows every bit, so each answer depends on the two tokens before it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.messages import Text
 from core.tasks.base import Batch, Examples
 from core.tasks.synthetic.copying import FIRST, RunningParity
 
-EVEN = FIRST + 2  # behind the two bits; EVEN + 1 is odd
+EVEN = FIRST + 2  # after the two bits; EVEN + 1 is odd
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,18 +30,18 @@ class ScratchpadParity(RunningParity):
 
     @property
     def chance(self) -> float:
-        """Both answers are equally common at every place."""
+        """Both answers are equally frequent at every position."""
         return 0.5
 
     def answer(self, rows: Tensor, lengths: Tensor) -> Tensor:
         return super().answer(rows, lengths) + 2 * (rows != 0)
 
     def lay_out(self, examples: Examples, form: str) -> Batch:
-        """bit answer bit answer …: of each next token, only the answers are asked for"""
-        row = torch.stack([examples.source, examples.target], dim=2).flatten(1)  # (n, 2 · time)
-        lengths = 2 * examples.source_lengths - 1  # behind the last bit there is nothing left to read
+        """bit answer bit answer …: next-token prediction with loss on the answers only"""
+        rows = torch.stack([examples.source, examples.target], dim=2).flatten(1)  # (n, 2 · time)
+        lengths = 2 * examples.source_lengths - 1  # the last answer is only a target
         width = int(lengths.max())
-        return Batch((row[:, :width], lengths), row.masked_fill(row < EVEN, IGNORE)[:, 1 : width + 1], lengths)
+        return Batch((rows[:, :width], lengths), rows.masked_fill(rows < EVEN, IGNORE)[:, 1 : width + 1], lengths)
 
     def alignment(self, source: list[int], target: list[int]) -> None:
-        """Nobody looks from one sequence into another."""
+        """There is one sequence only."""

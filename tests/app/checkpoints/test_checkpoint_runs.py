@@ -1,4 +1,4 @@
-"""A checkpoint is just another run: what is shown of it is what transformers computes."""
+"""Checkpoints as runs: the values shown are those that transformers computes."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from app.service.inputs import held_out_input, input_from_text
 from app.service.runs import run_registry
 from app.service.snapshot_arrays import collect_arrays
 from core import InputError
-from tests.app.checkpoints import made_checkpoints as made
+from tests.app.checkpoints import small_checkpoints
 from tests.words import chinese
 
 MINILM = "checkpoint:all-MiniLM-L6-v2"
@@ -20,13 +20,13 @@ SENTENCES = ["The animal didn't cross the street because it was too tired.", "a 
 
 
 def test_the_real_bert_shows_what_transformers_computes(root):
-    place = checkpoint_runs.place_of(MINILM)
-    theirs = transformers.AutoModel.from_pretrained(place.folder, attn_implementation="eager").eval()
-    cut = transformers.AutoTokenizer.from_pretrained(place.folder)
+    location = checkpoint_runs.location_of(MINILM)
+    theirs = transformers.AutoModel.from_pretrained(location.folder, attn_implementation="eager").eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(location.folder)
     run = run_registry.open_run(MINILM).run
     for text in SENTENCES:
         problem = input_from_text(run, text)
-        ids = cut(text, return_tensors="pt")
+        ids = tokenizer(text, return_tensors="pt")
         assert problem.ids.tolist() == ids["input_ids"][0].tolist()
         with torch.no_grad():
             expected = theirs(**ids, output_attentions=True, output_hidden_states=True)
@@ -41,52 +41,53 @@ def test_the_real_bert_shows_what_transformers_computes(root):
 
 def test_two_texts_are_a_pair_with_segments(root):
     run = run_registry.open_run(MINILM).run
-    place = checkpoint_runs.place_of(MINILM)
-    cut = transformers.AutoTokenizer.from_pretrained(place.folder)
-    expected = cut("a man plays", "it is music")
+    location = checkpoint_runs.location_of(MINILM)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(location.folder)
+    expected = tokenizer("a man plays", "it is music")
     ids, _, segments = input_from_text(run, "a man plays [SEP] it is music").batch.inputs
     assert ids[0].tolist() == expected["input_ids"] and segments[0].tolist() == expected["token_type_ids"]
     with pytest.raises(InputError, match="at most two"):
         input_from_text(run, "one [SEP] two [SEP] three")
 
 
-@pytest.mark.parametrize("form", made.HEADS)
+@pytest.mark.parametrize("form", small_checkpoints.HEADS)
 def test_every_head_is_shown_in_its_own_form(root, form):
-    theirs = made.bert(root / "org" / form, form)
+    theirs = small_checkpoints.bert(root / "org" / form, form)
     name = f"checkpoint:org/{form}"
-    story, run = run_registry.story(name), run_registry.open_run(name).run
-    assert story["form"] == form and run.task.forms == (form,)
-    assert story["snapshots"] == [0] and story["steps"] == [] and story["accuracy"] is None and story["seed"] is None
+    metadata, run = run_registry.run_metadata(name), run_registry.open_run(name).run
+    assert metadata["form"] == form and run.task.forms == (form,)
+    assert metadata["snapshots"] == [0] and metadata["steps"] == []
+    assert metadata["accuracy"] is None and metadata["seed"] is None
     problem = held_out_input(run, 0)
-    said = collect_arrays(run, problem).predictions[0]
+    answer = collect_arrays(run, problem).predictions[0]
     with torch.no_grad():
         inputs = {"input_ids": problem.ids[None], "token_type_ids": problem.batch.inputs[2]}
         logits = None if form in ("none", "answer") else theirs(**inputs).logits[0]
     if form == "masked":
-        place = run.task.show(problem.ids.tolist()).index("[MASK]")
-        assert said["places"] == [place] and said["said"] == [
-            dict.fromkeys(("en", "zh"), run.task.tokens[int(logits[place].argmax())])
+        position = run.task.show(problem.ids.tolist()).index("[MASK]")
+        assert answer["places"] == [position] and answer["said"] == [
+            dict.fromkeys(("en", "zh"), run.task.tokens[int(logits[position].argmax())])
         ]
-        assert said["shares"][0] == pytest.approx(float(logits[place].softmax(-1).max()), abs=1e-5)
+        assert answer["shares"][0] == pytest.approx(float(logits[position].softmax(-1).max()), abs=1e-5)
     elif form == "label":
-        assert said["shares"] == [pytest.approx(float(logits.softmax(-1).max()), abs=1e-5)]
+        assert answer["shares"] == [pytest.approx(float(logits.softmax(-1).max()), abs=1e-5)]
     elif form == "tags":
-        assert len(said["said"]) == len(problem.source)
-        np.testing.assert_allclose(said["shares"], logits.softmax(-1).amax(-1), atol=1e-5)
+        assert len(answer["said"]) == len(problem.source)
+        np.testing.assert_allclose(answer["shares"], logits.softmax(-1).amax(-1), atol=1e-5)
     else:
-        assert said["said"] == []
+        assert answer["said"] == []
 
 
-def test_holes_are_filled_as_transformers_fills_them(client, root):
-    theirs, name = made.bert(root / "small", "masked"), "checkpoint:small"
+def test_masks_are_filled_as_transformers_fills_them(client, root):
+    theirs, name = small_checkpoints.bert(root / "small", "masked"), "checkpoint:small"
     run = run_registry.open_run(name).run
     text = "the [MASK] of France is [MASK]"
     header, _ = payload.unpack(client.post("/api/reply", json={"run": name, "text": text, "step": 0}).content)
     ids = input_from_text(run, text).batch.inputs[0]
     with torch.no_grad():
         shares = theirs(ids).logits[0].softmax(-1)
-    places = (ids[0] == run.task.ids["[MASK]"]).nonzero().squeeze(1).tolist()
-    assert [hole["place"] for hole in header["holes"]] == places
+    positions_of_masks = (ids[0] == run.task.ids["[MASK]"]).nonzero().squeeze(1).tolist()
+    assert [hole["place"] for hole in header["holes"]] == positions_of_masks
     for hole in header["holes"]:
         best = shares[hole["place"]].topk(len(hole["words"]))
         np.testing.assert_allclose(hole["shares"], best.values, atol=1e-5)
@@ -95,20 +96,20 @@ def test_holes_are_filled_as_transformers_fills_them(client, root):
 
 @pytest.mark.parametrize("form", ["label", "tags", "answer", "masked"])
 def test_every_kind_of_answer_is_given(client, root, form):
-    made.bert(root / form, form)
+    small_checkpoints.bert(root / form, form)
     answer = client.post("/api/reply", json={"run": f"checkpoint:{form}", "held_out": 0, "step": 0})
     assert payload.unpack(answer.content)[0]["form"] == form
 
 
 @pytest.mark.parametrize("family", ["gpt2", "t5"])
 def test_what_a_checkpoint_writes_is_what_transformers_writes(root, family):
-    theirs = getattr(made, family)(root / family)
+    theirs = getattr(small_checkpoints, family)(root / family)
     run = run_registry.open_run(f"checkpoint:{family}").run
-    asked = generation.make_prompt(run, "the capital of France", 0)
-    header, _ = payload.unpack(generation.pack_generation(run, asked, 0, {"max_new": 8}))
+    prompt = generation.make_prompt(run, "the capital of France", 0)
+    header, _ = payload.unpack(generation.pack_generation(run, prompt, 0, {"max_new": 8}))
     with torch.no_grad():
-        expected = theirs.generate(asked.ids, max_new_tokens=8, do_sample=False, pad_token_id=0)[0].tolist()
-    expected = expected[1:] if family == "t5" else expected[asked.ids.shape[1] :]
+        expected = theirs.generate(prompt.ids, max_new_tokens=8, do_sample=False, pad_token_id=0)[0].tolist()
+    expected = expected[1:] if family == "t5" else expected[prompt.ids.shape[1] :]
     assert header["texts"][0]["tokens"] == run.task.show(expected)
     assert header["tokens"]["length"] == 400 and len(header["tokens"]) < 400, "not the whole vocabulary"
     for step in header["steps"]:
@@ -118,24 +119,24 @@ def test_what_a_checkpoint_writes_is_what_transformers_writes(root, family):
 
 
 def test_its_positions_are_read_off_its_own_table(root):
-    theirs = made.bert(root / "small")
+    theirs = small_checkpoints.bert(root / "small")
     header, arrays = positions.learned("checkpoint:small")
     table = theirs.embeddings.position_embeddings.weight[: positions.MAX_CHECKPOINT_ROWS].detach().numpy()
     np.testing.assert_array_equal(arrays["position_embedding.table"][0], table)
     assert header["asked"] and header["checkpoint"] == {"positions": 512}
-    theirs = made.t5(root / "t5")
+    theirs = small_checkpoints.t5(root / "t5")
     header, arrays = positions.t5_trained("checkpoint:t5")
     near = theirs.encoder.block[0].layer[0].SelfAttention.relative_attention_bias.weight[0].detach().numpy()
     np.testing.assert_allclose(arrays["encoder.position.bias"][0, :, header["offsets"].index(0)], near)
 
 
 @pytest.mark.parametrize("text", ["", "  \n ", "x " * 600, "</script><b>"])
-def test_inputs_it_cannot_show_get_a_sentence(root, text):
-    made.bert(root / "small")
+def test_inputs_it_cannot_show_raise_a_message(root, text):
+    small_checkpoints.bert(root / "small")
     run = run_registry.open_run("checkpoint:small").run
     if "script" in text:
         assert input_from_text(run, text).source[0] == "[CLS]"
         return
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError) as error:
         input_from_text(run, text)
-    assert str(refused.value) and chinese(refused.value)
+    assert str(error.value) and chinese(error.value)

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 HEAD, OTHER = "127.0.0.2", "127.0.0.3"
 NODE = {"num_cpus": 1, "object_store_memory": 100 * 1024**2, "include_dashboard": False}
-NOTICE_SOON = {
+FAST_HEALTH_CHECKS = {
     "health_check_period_ms": 500,
     "health_check_failure_threshold": 3,
     "health_check_initial_delay_ms": 500,
@@ -19,7 +19,7 @@ NOTICE_SOON = {
 
 
 class TwoNodes:
-    """`nodes.address`, and what can happen to them. They end with this process."""
+    """`nodes.address`, and ways to lose and add nodes. They end with this process."""
 
     def __init__(self):
         self._process = subprocess.Popen(
@@ -38,20 +38,20 @@ class TwoNodes:
         assert line, "the cluster has ended"
         return json.loads(line)
 
-    def _do(self, what: str) -> str:
-        self._process.stdin.write(f"{what}\n")
+    def _command(self, command: str) -> str:
+        self._process.stdin.write(f"{command}\n")
         self._process.stdin.flush()
         return self._answer()
 
     def kill_one(self) -> None:
         """The second node, as by a power cut."""
-        self._do("kill_one")
+        self._command("kill_one")
 
     def start_one(self) -> None:
-        self._do("start_one")
+        self._command("start_one")
 
     def kill_all(self) -> None:
-        self._do("kill_all")
+        self._command("kill_all")
 
     def close(self) -> None:
         self._process.stdin.close()
@@ -59,23 +59,23 @@ class TwoNodes:
         self._process.stdout.close()
 
 
-def seats() -> list[int]:
-    """The processes of workers on any cluster here."""
-    found = []
+def actor_pids() -> list[int]:
+    """The processes of worker actors on any cluster of this machine."""
+    pids = []
     for process in Path("/proc").iterdir():
         try:
-            if process.name.isdigit() and (process / "cmdline").read_bytes().startswith(b"ray::Seat"):
-                found.append(int(process.name))
+            if process.name.isdigit() and (process / "cmdline").read_bytes().startswith(b"ray::WorkerActor"):
+                pids.append(int(process.name))
         except (FileNotFoundError, ProcessLookupError):
             continue
-    return found
+    return pids
 
 
 def serve() -> None:
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(
-        initialize_head=True, head_node_args={**NODE, "node_ip_address": HEAD, "_system_config": NOTICE_SOON}
+        initialize_head=True, head_node_args={**NODE, "node_ip_address": HEAD, "_system_config": FAST_HEALTH_CHECKS}
     )
     other = cluster.add_node(**NODE, node_ip_address=OTHER)
     print(json.dumps(cluster.address), flush=True)

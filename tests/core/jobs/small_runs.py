@@ -23,7 +23,7 @@ def exploding() -> core.Recipe:
     return make_recipe("gpt", "induction", model=model, training={"lr": 30.0, "clip": 0.0, "batch_size": 8})
 
 
-def trained(recipe: core.Recipe, seed: int) -> core.Run:
+def train_here(recipe: core.Recipe, seed: int) -> core.Run:
     """The same run, undisturbed and in this process."""
     run = core.Run(recipe, seed)
     for _ in run.train():
@@ -43,8 +43,8 @@ def until(condition: Callable[[], Any], seconds: float = 60.0) -> None:
         time.sleep(0.005)
 
 
-def alive(pid: int) -> bool:
-    """A zombie, which only waits for somebody to ask for its exit status, is dead."""
+def is_alive(pid: int) -> bool:
+    """Is the process running? A zombie, whose exit status was not collected, is not."""
     try:
         os.kill(pid, 0)
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"

@@ -11,11 +11,12 @@ import pytest
 import core
 from core.jobs import Jobs
 from core.jobs.failures import BUG
-from core.jobs.worker import Desk
+from core.jobs.messages import OpenRun, RunDone, RunFailed, Shutdown, TrainSlice
+from core.jobs.worker.loop import WorkerLoop
 from core.runs.store import Store
 from core.tasks import custom_task
 from core.training.loop import Trainer
-from tests.core.jobs.small_runs import exploding, same_weights, small, trained, until
+from tests.core.jobs.small_runs import exploding, same_weights, small, train_here, until
 from tests.words import chinese
 
 SEEDS = itertools.count(100)  # no two tests share a run
@@ -25,34 +26,34 @@ def test_the_same_run_as_in_this_process(jobs):
     seed = next(SEEDS)
     job = jobs.start(small(), seed)
     streamed = list(job)
-    whole = trained(small(), seed)
-    assert job.status == "done" and job.problem is None and job.key == whole.key
-    assert streamed == job.steps == whole.steps
-    assert job.poll(50) == whole.steps[50:] and job.poll(60) == []
+    expected = train_here(small(), seed)
+    assert job.status == "done" and job.problem is None and job.key == expected.key
+    assert streamed == job.steps == expected.steps
+    assert job.poll(50) == expected.steps[50:] and job.poll(60) == []
     stored = jobs.store.load(job.key)
-    assert same_weights(stored, whole) and stored.steps == whole.steps
+    assert same_weights(stored, expected) and stored.steps == expected.steps
 
 
 def test_asked_for_by_many_threads_it_is_trained_once(jobs):
-    seed, found = next(SEEDS), []
-    threads = [threading.Thread(target=lambda: found.append(jobs.start(small(), seed))) for _ in range(8)]
+    seed, started = next(SEEDS), []
+    threads = [threading.Thread(target=lambda: started.append(jobs.start(small(), seed))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(set(map(id, found))) == 1
-    assert found[0].wait(60) and found[0].status == "done"
-    spent = found[0].cpu_seconds
+    assert len(set(map(id, started))) == 1
+    assert started[0].wait(60) and started[0].status == "done"
+    spent = started[0].cpu_seconds
     again = jobs.start(small(), seed)
     assert again.status == "done" and again.cpu_seconds == spent
 
 
 def test_what_the_store_has_finished_is_done_at_once(jobs, tmp_path):
-    store, whole = Store(tmp_path), trained(small(5), 0)
-    store.save(whole)
+    store, expected = Store(tmp_path), train_here(small(5), 0)
+    store.save(expected)
     with Jobs(store, workers=1) as others:
         job = others.start(small(5), 0)
-        assert job.status == "done" and job.steps == whole.steps and list(job) == whole.steps
+        assert job.status == "done" and job.steps == expected.steps and list(job) == expected.steps
         began = time.monotonic()
     assert time.monotonic() - began < 3, "closed before its workers were there"
 
@@ -61,16 +62,16 @@ def test_what_the_store_has_finished_is_done_at_once(jobs, tmp_path):
 def test_eight_runs_share_two_workers(jobs):
     until(lambda: len(jobs.pids) == 2)
     running = [jobs.start(small(200, curriculum=False), next(SEEDS)) for _ in range(8)]
-    seen: dict[str, float] = {}
+    first_step_at: dict[str, float] = {}
     while not any(job.ended for job in running):
         for job in running:
             if job.progress:
-                seen.setdefault(job.key, time.monotonic())
+                first_step_at.setdefault(job.key, time.monotonic())
         time.sleep(0.01)
     progress = [job.progress for job in running]
     for job in running:
         job.stop()
-    assert len(seen) == 8 and max(seen.values()) - min(seen.values()) < 3
+    assert len(first_step_at) == 8 and max(first_step_at.values()) - min(first_step_at.values()) < 3
     assert min(progress) >= 0.75 * max(progress), progress
 
 
@@ -78,12 +79,12 @@ def test_a_worker_with_nothing_to_do_takes_over_runs_of_the_other(jobs):
     until(lambda: len(jobs.pids) == 2)
     running = [jobs.start(small(100_000), next(SEEDS)) for _ in range(4)]
     until(lambda: all(job.progress for job in running))
-    home = running[0].place.worker
-    stay = [job for job in running if job.place.worker is home]
+    home = running[0].schedule.worker
+    stay = [job for job in running if job.schedule.worker is home]
     for job in running:
         if job not in stay:
             job.stop()
-    until(lambda: len({job.place.worker for job in stay} - {None}) == 2 or len(stay) < 2, 10)
+    until(lambda: len({job.schedule.worker for job in stay} - {None}) == 2 or len(stay) < 2, 10)
     for job in stay:
         job.stop()
 
@@ -95,15 +96,15 @@ def test_stopped_within_a_second_and_continued_as_if_nothing_had_happened(jobs):
     began = time.monotonic()
     job.stop()
     assert time.monotonic() - began < 1 and job.status == "stopped"
-    made = job.progress
-    assert 5 <= made < 60
+    steps_before = job.progress
+    assert 5 <= steps_before < 60
     until(lambda: jobs.store.facts(job.key)["index"] == job.progress, 2)
     assert jobs.start(small(), seed) is job
-    assert job.wait(60) and job.steps == trained(small(), seed).steps
+    assert job.wait(60) and job.steps == train_here(small(), seed).steps
 
 
 @pytest.mark.slow
-def test_nobody_waits_for_a_long_step(jobs):
+def test_stopping_does_not_wait_for_a_long_step(jobs):
     recipe, seed = small(3, batch_size=512, accumulate=128, curriculum=False), next(SEEDS)
     job = jobs.start(recipe, seed)
     until(lambda: job.status == "running")
@@ -120,11 +121,11 @@ def test_paused_and_resumed(jobs):
     until(lambda: job.progress >= 5)
     job.pause()
     until(lambda: job.status == "paused", 2)
-    made = job.progress
+    steps_before = job.progress
     time.sleep(0.5)
-    assert job.progress == made and not job.wait(0)
+    assert job.progress == steps_before and not job.wait(0)
     job.resume()
-    assert job.wait(60) and job.steps == trained(small(), seed).steps
+    assert job.wait(60) and job.steps == train_here(small(), seed).steps
     job.resume()
     job.pause()
     job.stop()
@@ -135,11 +136,11 @@ def test_a_rewind_does_not_empty_what_a_worker_goes_on_with(jobs):
     job = jobs.start(small(2_000), next(SEEDS))
     until(lambda: job.progress >= 5)
     with pytest.raises(core.InputError, match="busy"):
-        jobs.begin_again(job)  # as if it had been told to go on just before
+        jobs.reset(job)  # as if it had been resumed just before
     until(lambda: job.progress >= 10)
     assert [step.index for step in job.steps] == list(range(1, job.progress + 1))
     job.rewind()
-    assert job.status == "paused" and job.progress == 0 and job.place.worker is None
+    assert job.status == "paused" and job.progress == 0 and job.schedule.worker is None
     job.stop()
 
 
@@ -152,22 +153,22 @@ def test_of_many_paused_runs_the_oldest_are_stopped(jobs, monkeypatch):
         until(lambda job=job: job.status == "paused")
     assert [job.status for job in paused] == ["stopped", "stopped", "paused", "paused"]
     assert jobs.find(paused[0].key) is paused[0], "it is stored"
-    made = paused[0].progress
+    steps_before = paused[0].progress
     assert jobs.start(small(2_000), paused[0].seed) is paused[0]
-    until(lambda: paused[0].progress > made)
+    until(lambda: paused[0].progress > steps_before)
     for job in paused:
         job.stop()
 
 
 def test_a_stored_run_is_found_without_its_weights(jobs, monkeypatch):
-    run = trained(small(5), next(SEEDS))
+    run = train_here(small(5), next(SEEDS))
     jobs.store.save(run)
     monkeypatch.delattr(Store, "load")
     job = jobs.find(run.key)
     assert (job.recipe, job.seed, job.status, job.steps) == (run.recipe, run.seed, "done", run.steps)
 
 
-def test_divergence_is_said_and_the_steps_so_far_are_kept(jobs):
+def test_divergence_is_reported_and_the_steps_so_far_are_stored(jobs):
     seed = next(SEEDS)
     job = jobs.start(exploding(), seed)
     assert job.wait(60) and job.status == "failed"
@@ -197,24 +198,24 @@ def test_a_bug_is_a_short_sentence_and_the_details_are_in_the_log(jobs, caplog):
 
 
 def test_a_bug_in_one_run_does_not_concern_the_others(tmp_path, monkeypatch):
-    """A worker's desk without its process, so that a bug can be put in."""
+    """The loop of a worker without its process, so that a bug can be put in."""
     ours, theirs = multiprocessing.Pipe()
-    desk = threading.Thread(target=Desk(theirs, Store(tmp_path), 2.0).serve, daemon=True)
-    orders = [("open", name, small(3).to_dict(), seed, 0) for seed, name in enumerate("ab")]
-    orders += [("train", "a", 10.0)] + [("train", "b", 10.0)] * 3  # each ends early when there is another order
+    loop = threading.Thread(target=WorkerLoop(theirs, Store(tmp_path), 2.0).serve, daemon=True)
+    orders = [OpenRun(key, small(3).to_dict(), seed) for seed, key in enumerate("ab")]
+    orders += [TrainSlice("a", 10.0)] + [TrainSlice("b", 10.0)] * 3  # each ends early when there is another order
     step = Trainer.step
     monkeypatch.setattr(Trainer, "step", lambda trainer: 1 / 0 if trainer.data.initial_seed() == 0 else step(trainer))
-    desk.start()
+    loop.start()
     for order in orders:
         ours.send(order)
-    told = []
-    while not told or told[-1][0] != "done":
-        told.append(ours.recv())
-    failed = next(answer for answer in told if answer[0] == "failed")
-    assert failed[1:3] == ("a", BUG) and "ZeroDivisionError" in failed[3]
-    assert told[-1] == ("done", "b")
-    ours.send(("end",))
-    desk.join()
+    replies = []
+    while not replies or not isinstance(replies[-1], RunDone):
+        replies.append(ours.recv())
+    failure = next(reply for reply in replies if isinstance(reply, RunFailed))
+    assert (failure.key, failure.why) == ("a", BUG) and "ZeroDivisionError" in failure.traceback
+    assert replies[-1] == RunDone("b")
+    ours.send(Shutdown())
+    loop.join()
 
 
 def test_a_damaged_file_is_trained_anew(jobs):
@@ -225,10 +226,10 @@ def test_a_damaged_file_is_trained_anew(jobs):
     assert job.wait(60) and job.status == "done" and len(jobs.store.load(key).steps) == 20
 
 
-def test_own_data_is_trained_like_any_other(jobs):
+def test_custom_data_is_trained_like_any_other(jobs):
     lines = "".join(f"a{i} b{i},{i % 2}\n" for i in range(40))
     task = custom_task("mine.csv", f"text,label\n{lines}".encode())
     recipe = core.Recipe(core.configure("lstm", **task.model_options("lstm")), task, core.Training.make(steps=5))
     job = jobs.start(recipe, seed := next(SEEDS))
-    assert job.wait(60) and job.status == "done" and job.steps == trained(recipe, seed).steps
-    assert same_weights(jobs.store.load(job.key), trained(recipe, seed))
+    assert job.wait(60) and job.status == "done" and job.steps == train_here(recipe, seed).steps
+    assert same_weights(jobs.store.load(job.key), train_here(recipe, seed))

@@ -1,4 +1,4 @@
-"""A table of runs is the same whoever trained them, and is not trained twice."""
+"""A table of runs is the same wherever they were trained, and is not trained twice."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ import pytest
 
 import core
 from core.runs.store import Store
-from tests.core.jobs.small_runs import exploding, small, trained
+from tests.core.jobs.small_runs import exploding, small, train_here
 from tests.words import chinese
 
 GRID = {"d_hidden": [8, 12], "lr": [1e-2, 1e-3]}
@@ -16,7 +16,7 @@ def table(**where) -> pd.DataFrame:
     return core.sweep(small(20), GRID, seeds=2, **where)
 
 
-def test_the_table_is_right_and_kept(jobs, tmp_path):
+def test_the_table_is_right_and_stored(jobs, tmp_path):
     first = table(jobs=jobs)
     assert list(first.columns) == [
         "recipe", "d_hidden", "lr", "seed", "steps", "loss", "accuracy", "parameters", "cpu_seconds", "problem"
@@ -24,15 +24,15 @@ def test_the_table_is_right_and_kept(jobs, tmp_path):
     assert len(first) == 8 and set(first.seed) == {0, 1} and set(first.d_hidden) == {8, 12}
     assert (first.steps == 20).all() and (first.cpu_seconds > 0).all() and first.problem.isna().all()
     options = {"steps": 20, "curriculum": True, "batch_size": 16, "lr": 1e-3}
-    whole = trained(
+    expected = train_here(
         core.runs.recipes.make_recipe(
             "lstm", "parity", model={"d_embed": 8, "d_hidden": 12, "dropout": 0.1}, training=options
         ),
         1,
     )
     row = first[(first.d_hidden == 12) & (first.lr == 1e-3) & (first.seed == 1)].iloc[0]
-    assert row.loss == whole.steps[-1].loss and row.accuracy == whole.evaluate().accuracy
-    assert row.parameters == sum(p.numel() for p in whole.model.parameters())
+    assert row.loss == expected.steps[-1].loss and row.accuracy == expected.evaluate().accuracy
+    assert row.parameters == sum(p.numel() for p in expected.model.parameters())
     pd.testing.assert_frame_equal(table(jobs=jobs), first)  # processor seconds included: nothing was trained again
     pd.testing.assert_frame_equal(table(store=jobs.store), first)
     here = table(store=Store(tmp_path))
@@ -77,10 +77,10 @@ def test_one_value_is_a_list_of_one():
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (("gpt-induction",), "recipes = 'gpt-induction'.*Did you mean gpt/induction"),
-        (("gpt/induction/default/more",), "family/task"),
-        ((3,), "recipes = 3"),
-        (({"a": 3},), "recipes = 3"),
+        (("gpt-induction",), "recipe = 'gpt-induction'.*Did you mean gpt/induction"),
+        (("gpt/induction/default/more",), "recipe = 'gpt/induction/default/more'.*Did you mean gpt/induction"),
+        ((3,), "recipe = 3"),
+        (({"a": 3},), "recipe = 3"),
         (("rnn/parity", ["lr"]), "options"),
         (("rnn/parity", None, 0), "seeds = 0"),
         (("rnn/parity", None, True), "seeds = True"),

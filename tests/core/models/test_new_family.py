@@ -99,14 +99,14 @@ print(json.dumps({
     "taped": list(tape.names()),
     "drawn": [part.path for part in drawn.root.walk() if part.kind == "point"],
     "shape": drawn["mixes.5.mixed"].shape,
-    "words": [drawn[point].words is not None for point in ("logits", "spoken")],
+    "words": [drawn[point].description is not None for point in ("logits", "spoken")],
     "parameters": drawn.root.count == sum(weight.numel() for weight in model.parameters()),
     "flops": costs.flops(config, 5),
     "counted": costs.count_flops(model, 5),
     "activations": costs.activation_bytes(config, 8) == costs.measure(model, 8).activation_bytes,
     "bart": sum(costs.flops(bart.config, 4).values()) == costs.count_flops(bart, 4),
-    "predicted": build_costs.predicted(config)["flops"],
-    "offered": {one["name"]: one["help"] for one in model_plan.offered()["families"]},
+    "predicted": build_costs.predict_costs(config)["flops"],
+    "offered": {one["name"]: one["help"] for one in model_plan.build_menu()["families"]},
     "plan": model_plan.plan(config, 5, 5)["python"],
     "met": [parity.families, copy.families],
     "trained": trained,
@@ -129,9 +129,7 @@ def copy(tmp_path_factory) -> Path:
     lines = registry.read_text("utf-8").replace(
         '    "t5": T5,\n', '    "t5": T5,\n    "mixer": Mixer,\n    "bart": Bart,\n'
     )
-    lines = lines.replace(
-        "from core.models.rnn", "from core.models.mixer import Bart, Mixer\nfrom core.models.rnn"
-    )
+    lines = lines.replace("from core.models.rnn", "from core.models.mixer import Bart, Mixer\nfrom core.models.rnn")
     registry.write_text(lines, "utf-8")
     return place
 

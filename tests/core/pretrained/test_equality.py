@@ -11,19 +11,20 @@ from torch import nn
 
 import core
 from core.pretrained import inspect
-from tests.core.pretrained.tiny import CHECKPOINTS, GPT2, T5, VOCABULARY, compared, make
+from tests.core.pretrained.comparison import compare
+from tests.core.pretrained.tiny import CHECKPOINTS, GPT2, T5, VOCABULARY, make
 from tests.core.reference.equality import assert_equal
 
 each_checkpoint = pytest.mark.parametrize("name", CHECKPOINTS)
 
 
-# Of an untied table, the first two are never used; the third is computed.
-MADE_ANEW = ("predictions.bias", "lm_head.bias", "embed_positions.weight")
+# Weights that our checkpoints need not have: without tied embeddings the first two are not used; the third is computed.
+RECREATED = ("predictions.bias", "lm_head.bias", "embed_positions.weight")
 
 
-def assert_alike(theirs: nn.Module, ours: nn.Module) -> None:
-    for what, expected, found in compared(theirs, ours):
-        assert_equal(found, expected, 1e-5 if what.startswith("attention") else 1e-4, what)
+def assert_same_outputs(theirs: nn.Module, ours: nn.Module) -> None:
+    for name, expected, value in compare(theirs, ours):
+        assert_equal(value, expected, 1e-5 if name.startswith("attention") else 1e-4, name)
 
 
 @each_checkpoint
@@ -32,25 +33,26 @@ def test_there_and_back(name, tmp_path):
     theirs.save_pretrained(tmp_path / "theirs")
     ours, tokenizer = core.load_pretrained(tmp_path / "theirs")
     assert tokenizer is None and not ours.training
-    assert_alike(theirs, ours)
+    assert_same_outputs(theirs, ours)
 
     core.save_pretrained(ours, tmp_path / "ours")
-    back, told = type(theirs).from_pretrained(
+    back, info = type(theirs).from_pretrained(
         tmp_path / "ours", attn_implementation="eager", output_loading_info=True
     )
-    assert not told["unexpected_keys"] and not told["mismatched_keys"]
+    assert not info["unexpected_keys"] and not info["mismatched_keys"]
     assert all(
-        key.endswith(MADE_ANEW) or (name == "bert, no pooler" and "pooler" in key) for key in told["missing_keys"]
+        key.endswith(RECREATED) or (name == "bert, no pooler" and "pooler" in key) for key in info["missing_keys"]
     )
-    assert_alike(back, ours)
-    assert_alike(theirs, core.load_pretrained(tmp_path / "ours")[0])
-    saved, told = hf.AutoConfig.from_pretrained(tmp_path / "ours"), theirs.config
-    assert saved.model_type == told.model_type
-    assert json.loads((tmp_path / "ours/config.json").read_text())["architectures"][0] in _same(type(theirs).__name__)
+    assert_same_outputs(back, ours)
+    assert_same_outputs(theirs, core.load_pretrained(tmp_path / "ours")[0])
+    assert hf.AutoConfig.from_pretrained(tmp_path / "ours").model_type == theirs.config.model_type
+    assert json.loads((tmp_path / "ours/config.json").read_text())["architectures"][0] in _saved_as(
+        type(theirs).__name__
+    )
 
 
-def _same(name: str) -> set[str]:
-    """Base models whose table serves as their head are saved with it."""
+def _saved_as(name: str) -> set[str]:
+    """Base models with tied embeddings may be saved with the head that these are."""
     return {name, {"GPT2Model": "GPT2LMHeadModel", "T5Model": "T5ForConditionalGeneration"}.get(name, name)}
 
 
@@ -58,19 +60,19 @@ def _same(name: str) -> set[str]:
 def test_counts(name, tmp_path):
     theirs = CHECKPOINTS[name]()
     theirs.save_pretrained(tmp_path)
-    told = inspect(tmp_path)
+    checkpoint = inspect(tmp_path)
     ours, _ = core.load_pretrained(tmp_path)
-    assert told.n_parameters == sum(weight.numel() for weight in ours.parameters())
-    assert told.memory_bytes == 4 * told.n_parameters
+    assert checkpoint.n_parameters == sum(weight.numel() for weight in ours.parameters())
+    assert checkpoint.memory_bytes == 4 * checkpoint.n_parameters
     unused = sum(
         weight.numel()
         for key, weight in theirs.named_parameters()
         if key.endswith("embed_positions.weight")
         or (name.endswith("untied") and key.endswith((".predictions.bias", "lm_head.bias")))
     )
-    assert told.n_parameters == sum(weight.numel() for weight in theirs.parameters()) - unused
-    assert told.config == ours.config and told.model_type == theirs.config.model_type
-    assert told.architecture == type(theirs).__name__
+    assert checkpoint.n_parameters == sum(weight.numel() for weight in theirs.parameters()) - unused
+    assert checkpoint.config == ours.config and checkpoint.model_type == theirs.config.model_type
+    assert checkpoint.architecture == type(theirs).__name__
 
 
 @pytest.mark.parametrize("name", ["BertForPreTraining", "DistilBertModel", "GPT2LMHeadModel", "t5 v1.1"])
@@ -81,7 +83,7 @@ def test_half_precision_is_widened(name, dtype, tmp_path):
     ours, _ = core.load_pretrained(tmp_path)
     assert inspect(tmp_path).dtypes == ({torch.float16: "F16", torch.bfloat16: "BF16"}[dtype],)
     assert all(weight.dtype == torch.float32 for weight in ours.parameters())
-    assert_alike(theirs, ours)
+    assert_same_outputs(theirs, ours)
 
 
 @pytest.mark.parametrize("name", ["BertForMaskedLM", "RobertaForMaskedLM", "GPT2LMHeadModel", "t5 v1.0"])
@@ -90,7 +92,7 @@ def test_shards(name, tmp_path):
     theirs.save_pretrained(tmp_path, max_shard_size="20KB")
     assert len(list(tmp_path.glob("*.safetensors"))) > 2 and (tmp_path / "model.safetensors.index.json").exists()
     ours, _ = core.load_pretrained(tmp_path)
-    assert_alike(theirs, ours)
+    assert_same_outputs(theirs, ours)
 
 
 @pytest.mark.parametrize("name", ["BertForMaskedLM", "GPT2LMHeadModel", "t5 v1.0"])
@@ -104,7 +106,7 @@ def test_tied_tables_stay_one(name, tmp_path):
 
 
 def test_a_loaded_model_can_be_trained(tmp_path):
-    """Its weights are its own: changing them leaves the file as it was."""
+    """Its weights are mapped privately: changing them leaves the file as it was."""
     CHECKPOINTS["BertForSequenceClassification"]().save_pretrained(tmp_path)
     before = (tmp_path / "model.safetensors").read_bytes()
     ours, _ = core.load_pretrained(tmp_path)
@@ -121,7 +123,7 @@ def test_a_loaded_model_can_be_trained(tmp_path):
     assert (tmp_path / "model.safetensors").read_bytes() == before
 
 
-def test_what_is_not_in_it_is_told(tmp_path):
+def test_notes_name_the_parts_that_are_missing(tmp_path):
     CHECKPOINTS["BertModel"]().save_pretrained(tmp_path / "base")
     assert "no head" in str(inspect(tmp_path / "base").notes[0])
     CHECKPOINTS["GPT2Model"]().save_pretrained(tmp_path / "gpt")
@@ -130,63 +132,63 @@ def test_what_is_not_in_it_is_told(tmp_path):
     assert inspect(tmp_path / "mlm").notes == ()
 
 
-def test_labels_are_told(tmp_path):
+def test_labels_are_read(tmp_path):
     model = CHECKPOINTS["BertForSequenceClassification"]()
     model.config.id2label = dict(enumerate(["joy", "怒", "fear", "love", "none"]))
     model.save_pretrained(tmp_path)
     assert inspect(tmp_path).labels == ("joy", "怒", "fear", "love", "none")
 
 
-WRITERS = {  # in their generate, both stacks must be of one depth
+GENERATORS = {  # in their generate, both stacks must be of one depth
     "t5": (hf.T5ForConditionalGeneration, hf.T5Config, {**T5, "num_decoder_layers": 2, "decoder_start_token_id": 3}),
     "gpt2": (hf.GPT2LMHeadModel, hf.GPT2Config, {**GPT2, "n_positions": 40, "bos_token_id": 9, "pad_token_id": None}),
 }
-HOW = [
+STRATEGIES = [  # ours, theirs
     ({}, {}),
     ({"strategy": "beam", "beams": 4}, {"num_beams": 4}),
     ({"strategy": "beam", "beams": 3, "n_best": 3}, {"num_beams": 3, "num_return_sequences": 3}),
 ]
 
 
-def written_by(theirs: nn.Module, ids: torch.Tensor, **options) -> torch.Tensor:
+def generate_with_theirs(theirs: nn.Module, ids: torch.Tensor, **options) -> torch.Tensor:
     rows = theirs.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=14, do_sample=False, **options)
     return rows[:, 1 if theirs.config.is_encoder_decoder else ids.shape[1] :]
 
 
 @pytest.mark.parametrize("n_ends", [1, 3])
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", GENERATORS)
 def test_texts_begin_and_end_as_the_checkpoint_says(name, n_ends, tmp_path):
-    """Nobody names the ids: they are the checkpoint's, and come back when it is saved here."""
-    kind, config, sizes = WRITERS[name]
+    """Without ids as arguments those of the checkpoint are used, and written when the model is saved here."""
+    kind, config, sizes = GENERATORS[name]
     torch.manual_seed(n_ends)
     theirs, ids = make(kind, config, {**sizes, "eos_token_id": None}).eval(), torch.randint(3, VOCABULARY, (4, 6))
-    free = written_by(theirs, ids)
+    free = generate_with_theirs(theirs, ids)
     ends = free[0].unique()[:n_ends].tolist()
     theirs.config.eos_token_id = theirs.generation_config.eos_token_id = ends if n_ends > 1 else ends[0]
     theirs.save_pretrained(tmp_path / "theirs")
     ours, _ = core.load_pretrained(tmp_path / "theirs")
     core.save_pretrained(ours, tmp_path / "ours")
     again, _ = core.load_pretrained(tmp_path / "ours")
-    assert again.signs == ours.signs
+    assert again.special_tokens == ours.special_tokens
     for model in (kind.from_pretrained(tmp_path / name).eval() for name in ("theirs", "ours")):
-        for our_way, their_way in HOW:
-            expected, found = written_by(model, ids, **their_way), core.generate(ours, ids, max_new=14, **our_way)
-            assert until(found, ends) == until(expected, ends)
+        for our_options, their_options in STRATEGIES:
+            expected = generate_with_theirs(model, ids, **their_options)
+            assert until(core.generate(ours, ids, max_new=14, **our_options), ends) == until(expected, ends)
     assert until(core.generate(ours, ids, max_new=14), ends) != free.tolist()  # some do end
 
 
 def until(rows: torch.Tensor, ends: list[int]) -> list[list[int]]:
-    """Up to the first end: what fills up behind it does not count."""
-    places = [next((i for i, token in enumerate(row) if token in ends), len(row)) for row in rows.tolist()]
-    return [row[: place + 1] for row, place in zip(rows.tolist(), places, strict=True)]
+    """The rows up to the first end token, without padding."""
+    lengths = [next((i for i, token in enumerate(row) if token in ends), len(row)) for row in rows.tolist()]
+    return [row[: length + 1] for row, length in zip(rows.tolist(), lengths, strict=True)]
 
 
-def test_ids_that_are_none_of_the_models_stand_for_nothing(tmp_path):
-    kind, config, sizes = WRITERS["gpt2"]
+def test_special_tokens_outside_of_the_vocabulary_are_ignored(tmp_path):
+    kind, config, sizes = GENERATORS["gpt2"]
     make(kind, config, {**sizes, "eos_token_id": 50_256, "bos_token_id": 50_256}).save_pretrained(tmp_path)
     ours, _ = core.load_pretrained(tmp_path)
-    assert (ours.signs.bos, ours.signs.eos, ours.signs.pad) == (0, None, 0)
+    assert (ours.special_tokens.bos, ours.special_tokens.eos, ours.special_tokens.pad) == (0, None, 0)
     (tmp_path / "generation_config.json").write_text('{"eos_token_id": [7, "x", -1, 9], "pad_token_id": true}')
     ours, _ = core.load_pretrained(tmp_path)
-    assert ours.signs.eos == (7, 9) and ours.signs.pad == 7
+    assert ours.special_tokens.eos == (7, 9) and ours.special_tokens.pad == 7
     assert core.generate(ours, torch.ones(1, 3, dtype=torch.long), eos=None, max_new=5).shape == (1, 5)

@@ -1,4 +1,4 @@
-"""Hub ids: the cache as huggingface_hub lays it out, no network, and a small hub of our own on this machine."""
+"""Hub ids: the cache as huggingface_hub lays it out, no network, and a local server in place of the hub."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import core
-from core.pretrained.hub import MOST_SMALL, is_hub_id
+from core.pretrained.hub import MAX_SMALL_FILE_BYTES, is_hub_id
 from tests.core.pretrained.tiny import CHECKPOINTS
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -32,8 +32,8 @@ def cache(folder, tmp_path) -> Path:
     """models--owner--tiny with its blobs, a snapshot that links to them, and a branch that names it"""
     repo = tmp_path / "cache/models--owner--tiny"
     snapshot, blobs = repo / "snapshots" / COMMIT, repo / "blobs"
-    for made in (snapshot, blobs, repo / "refs"):
-        made.mkdir(parents=True)
+    for directory in (snapshot, blobs, repo / "refs"):
+        directory.mkdir(parents=True)
     (repo / "refs/main").write_text(COMMIT)
     for i, file in enumerate(sorted(folder.iterdir())):
         (blobs / f"blob{i}").write_bytes(file.read_bytes())
@@ -42,8 +42,8 @@ def cache(folder, tmp_path) -> Path:
 
 
 @pytest.fixture
-def refused_network(monkeypatch):
-    """Whoever opens a connection fails the test."""
+def no_network(monkeypatch):
+    """Opening a connection fails the test."""
 
     def refuse(*arguments, **options):
         raise AssertionError(f"a connection was tried: {arguments}")
@@ -52,30 +52,30 @@ def refused_network(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
 
 
-def test_from_the_cache_without_a_network(cache, refused_network):
+def test_from_the_cache_without_a_network(cache, no_network):
     model, _ = core.load_pretrained("owner/tiny", cache=cache, offline=True)
     assert model.config.n_layers == 3
     assert core.pretrained.inspect("owner/tiny", cache=cache, offline=True).architecture == "BertForMaskedLM"
     assert core.load_pretrained("owner/tiny", cache=cache, revision=COMMIT, offline=True)[0].config == model.config
 
 
-def test_the_environment_says_offline(cache, refused_network, monkeypatch):
+def test_the_environment_says_offline(cache, no_network, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert core.load_pretrained("owner/tiny", cache=cache)[0].config.n_layers == 3
 
 
-def test_not_in_the_cache(cache, refused_network):
+def test_not_in_the_cache(cache, no_network):
     with pytest.raises(core.PretrainedError, match=r"no folder owner/other, and no copy of it in the hub's cache"):
         core.load_pretrained("owner/other", cache=cache, offline=True)
 
 
-def test_half_in_the_cache(cache, refused_network):
+def test_half_in_the_cache(cache, no_network):
     (cache / f"models--owner--tiny/snapshots/{COMMIT}/model.safetensors").unlink()
     with pytest.raises(core.PretrainedError, match=r"There is no model\.safetensors in"):
         core.load_pretrained("owner/tiny", cache=cache, offline=True)
 
 
-def test_a_link_out_of_the_cache(cache, tmp_path, refused_network):
+def test_a_link_out_of_the_cache(cache, tmp_path, no_network):
     place = cache / f"models--owner--tiny/snapshots/{COMMIT}/config.json"
     (tmp_path / "secret.json").write_bytes(place.read_bytes())
     place.unlink()
@@ -84,7 +84,7 @@ def test_a_link_out_of_the_cache(cache, tmp_path, refused_network):
         core.load_pretrained("owner/tiny", cache=cache, offline=True)
 
 
-def test_a_folder_goes_before_the_hub(folder, cache, refused_network, monkeypatch):
+def test_a_folder_goes_before_the_hub(folder, cache, no_network, monkeypatch):
     monkeypatch.chdir(folder.parent)
     assert core.load_pretrained(folder.name, cache=cache)[0].config.n_layers == 3
 
@@ -103,10 +103,10 @@ def test_no_hub_ids(text):
 
 
 class Hub(BaseHTTPRequestHandler):
-    """As much of the hub as a download needs."""
+    """The part of the hub's HTTP interface that a download needs."""
 
     files: dict[str, bytes]
-    asked: list[str]
+    requests: list[str]
 
     def do_HEAD(self) -> None:
         self.answer(body=False)
@@ -116,7 +116,7 @@ class Hub(BaseHTTPRequestHandler):
 
     def answer(self, body: bool) -> None:
         path = self.path.partition("?")[0]
-        self.asked.append(f"{self.command} {path} {self.headers.get('authorization')}")
+        self.requests.append(f"{self.command} {path} {self.headers.get('authorization')}")
         if path.startswith("/api/models/owner/tiny"):
             siblings = [{"rfilename": name, "size": len(data)} for name, data in self.files.items()]
             return self.send(json.dumps({"id": "owner/tiny", "sha": COMMIT, "siblings": siblings}).encode(), body)
@@ -142,43 +142,44 @@ class Hub(BaseHTTPRequestHandler):
 def hub(folder):
     files = {file.name: file.read_bytes() for file in folder.iterdir()}
     files |= {"pytorch_model.bin": b"never to be fetched", "README.md": b"nor this", "onnx.model": b"nor this"}
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Here", (Hub,), {"files": files, "asked": []}))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Here", (Hub,), {"files": files, "requests": []}))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
     server.shutdown()
     server.server_close()
 
 
-ASK = """
+SCRIPT = """
 import json, sys, core
 from tests.words import chinese
-asked = json.loads(sys.argv[1])
-told, seen = {}, []
+request = json.loads(sys.argv[1])
+result, reports = {}, []
 def progress(done, total):
-    seen.append([done, total])
-    if asked.get("stop") and done:
+    reports.append([done, total])
+    if request.get("stop") and done:
         raise KeyboardInterrupt
 try:
-    if asked.get("look"):
-        found = core.pretrained.inspect(asked["id"], cache=asked["cache"])
-        told |= {"download": found.download_bytes, "memory": found.memory_bytes, "architecture": found.architecture}
-        found = core.pretrained.inspect(asked["id"], cache=asked["cache"], offline=False)
-    model, _ = core.load_pretrained(asked["id"], cache=asked["cache"], progress=progress)
-    told["layers"] = model.config.n_layers
+    if request.get("inspect"):
+        checkpoint = core.pretrained.inspect(request["id"], cache=request["cache"])
+        result |= {"download": checkpoint.download_bytes, "memory": checkpoint.memory_bytes}
+        result["architecture"] = checkpoint.architecture
+        core.pretrained.inspect(request["id"], cache=request["cache"], offline=False)
+    model, _ = core.load_pretrained(request["id"], cache=request["cache"], progress=progress)
+    result["layers"] = model.config.n_layers
 except core.PretrainedError as error:
-    told["refused"] = [str(error), chinese(error)]
+    result["error"] = [str(error), chinese(error)]
 except KeyboardInterrupt:
-    told["stopped"] = True
-print(json.dumps({**told, "seen": seen}))
+    result["stopped"] = True
+print(json.dumps({**result, "progress": reports}))
 """
 
 
-def ask(port: int, cache: Path, repo: str = "owner/tiny", **more) -> dict:
-    """In a process of its own, whose hub is at that port: the library reads its address once."""
+def load_in_process(port: int, cache: Path, repo: str = "owner/tiny", **options) -> dict:
+    """`SCRIPT` in a process of its own, whose hub is at that port: the library reads its address once."""
     home = {"HF_ENDPOINT": f"http://127.0.0.1:{port}", "HF_HOME": str(cache / "home"), "HF_HUB_OFFLINE": "0"}
-    request = json.dumps({"id": repo, "cache": str(cache), **more})
+    request = json.dumps({"id": repo, "cache": str(cache), **options})
     done = subprocess.run(
-        [sys.executable, "-c", ASK, request], capture_output=True, text=True, timeout=250,
+        [sys.executable, "-c", SCRIPT, request], capture_output=True, text=True, timeout=250,
         env={**os.environ, **home, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -186,74 +187,80 @@ def ask(port: int, cache: Path, repo: str = "owner/tiny", **more) -> dict:
 
 
 def test_fetched_once_with_progress_then_used_without_the_hub(hub, tmp_path, folder):
-    kind = hub.RequestHandlerClass
-    told = ask(hub.server_port, tmp_path)
-    assert told["layers"] == 3
+    handler = hub.RequestHandlerClass
+    result = load_in_process(hub.server_port, tmp_path)
+    assert result["layers"] == 3
     total = sum((folder / name).stat().st_size for name in ("config.json", "model.safetensors"))
-    assert told["seen"][-1] == [total, total] and told["seen"] == sorted(told["seen"])
+    assert result["progress"][-1] == [total, total] and result["progress"] == sorted(result["progress"])
     fetched = {
-        line.split()[1].rpartition("/")[2] for line in kind.asked if line.startswith("GET") and "resolve" in line
+        line.split()[1].rpartition("/")[2]
+        for line in handler.requests
+        if line.startswith("GET") and "resolve" in line
     }
     assert fetched == {"config.json", "model.safetensors"}
-    assert all(line.endswith(" None") for line in kind.asked), "no token is sent"
+    assert all(line.endswith(" None") for line in handler.requests), "no token is sent"
 
-    kind.asked.clear()
-    assert ask(hub.server_port, tmp_path)["layers"] == 3
-    assert not [line for line in kind.asked if "resolve" in line], "nothing is fetched twice"
+    handler.requests.clear()
+    assert load_in_process(hub.server_port, tmp_path)["layers"] == 3
+    assert not [line for line in handler.requests if "resolve" in line], "nothing is fetched twice"
 
     hub.shutdown()
     hub.server_close()
-    assert ask(hub.server_port, tmp_path)["layers"] == 3, "the copy in the cache is used while the hub is away"
+    assert load_in_process(hub.server_port, tmp_path)["layers"] == 3, (
+        "the copy in the cache is used while the hub is away"
+    )
 
 
-def test_a_look_before_fetching(hub, tmp_path, folder):
-    told = ask(hub.server_port, tmp_path, look=True)
-    assert told["architecture"] == "BertForMaskedLM" and told["layers"] == 3
-    assert told["memory"] == core.pretrained.inspect(folder).memory_bytes
+def test_inspection_before_downloading(hub, tmp_path, folder):
+    result = load_in_process(hub.server_port, tmp_path, inspect=True)
+    assert result["architecture"] == "BertForMaskedLM" and result["layers"] == 3
+    assert result["memory"] == core.pretrained.inspect(folder).memory_bytes
     weights = (folder / "model.safetensors").stat().st_size
-    assert weights < told["download"] <= weights + (folder / "config.json").stat().st_size
-    assert [total for _, total in told["seen"]][-1] == weights, "when it was looked at, only the weights are left"
-    heads = [line for line in hub.RequestHandlerClass.asked if "model.safetensors" in line and line.startswith("GET")]
-    assert len(heads) == 3, "two looks at the header, one fetch"
+    assert weights < result["download"] <= weights + (folder / "config.json").stat().st_size
+    assert [total for _, total in result["progress"]][-1] == weights, "after the inspection only the weights are left"
+    requests = [
+        line for line in hub.RequestHandlerClass.requests if "model.safetensors" in line and line.startswith("GET")
+    ]
+    assert len(requests) == 3, "two requests of the header, one download"
 
 
 @pytest.mark.slow
 def test_fetching_can_be_stopped_and_goes_on_later(hub, tmp_path):
-    assert ask(hub.server_port, tmp_path, stop=True)["stopped"]
-    assert ask(hub.server_port, tmp_path)["layers"] == 3
+    assert load_in_process(hub.server_port, tmp_path, stop=True)["stopped"]
+    assert load_in_process(hub.server_port, tmp_path)["layers"] == 3
 
 
-def test_nothing_answers(tmp_path):
+def test_no_hub_at_this_address(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    en, zh = ask(port, tmp_path)["refused"]
+    en, zh = load_in_process(port, tmp_path)["error"]
     assert "There is no folder owner/tiny, and the hub cannot be reached to fetch it" in en
     assert "无法连接 hub" in zh and "Traceback" not in en
 
 
 def test_no_such_checkpoint(hub, tmp_path):
-    en, _ = ask(hub.server_port, tmp_path, "owner/nothing")["refused"]
+    en, _ = load_in_process(hub.server_port, tmp_path, "owner/nothing")["error"]
     assert en == "There is no folder owner/nothing, and no public checkpoint of that name on the hub."
 
 
 def test_only_pickled_weights_are_not_fetched(hub, tmp_path):
     del hub.RequestHandlerClass.files["model.safetensors"]
-    en, _ = ask(hub.server_port, tmp_path)["refused"]
+    en, _ = load_in_process(hub.server_port, tmp_path)["error"]
     assert "owner/tiny has pytorch_model.bin but no model.safetensors" in en
-    assert not [line for line in hub.RequestHandlerClass.asked if "resolve" in line]
+    assert not [line for line in hub.RequestHandlerClass.requests if "resolve" in line]
 
 
 def test_shards_are_fetched(tmp_path, hub):
     CHECKPOINTS["BertForMaskedLM"]().save_pretrained(tmp_path / "shards", max_shard_size="20KB")
     files = {file.name: file.read_bytes() for file in (tmp_path / "shards").iterdir()}
     hub.RequestHandlerClass.files = files
-    assert ask(hub.server_port, tmp_path / "cache")["layers"] == 3
+    assert load_in_process(hub.server_port, tmp_path / "cache")["layers"] == 3
 
 
-def test_a_tokenizer_of_any_size_is_not_fetched(hub, tmp_path):
+def test_a_tokenizer_that_is_too_large_is_not_fetched(hub, tmp_path):
     files = hub.RequestHandlerClass.files
-    files["tokenizer.json"] = b" " * (MOST_SMALL + 1)
-    en, zh = ask(hub.server_port, tmp_path, look=True)["refused"]
+    files["tokenizer.json"] = b" " * (MAX_SMALL_FILE_BYTES + 1)
+    en, zh = load_in_process(hub.server_port, tmp_path, inspect=True)["error"]
     assert "tokenizer.json has more than 67,108,864 bytes" in en and "tokenizer.json" in zh
-    assert not [line for line in hub.RequestHandlerClass.asked if "resolve" in line]
+    assert not [line for line in hub.RequestHandlerClass.requests if "resolve" in line]

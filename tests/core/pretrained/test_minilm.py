@@ -14,6 +14,7 @@ from torch import Tensor
 import core
 from core.layers.masks import valid_mask
 from core.pretrained import inspect
+from tests.core.pretrained.comparison import layer_comparisons
 from tests.core.reference.equality import assert_equal
 
 LONG = "The committee, which had met twice already, adjourned without a decision. " * 40  # ~500 tokens
@@ -77,19 +78,17 @@ def test_hidden_states_and_all_attentions(sides):
             expected = theirs(part, attention_mask=valid.long(), output_attentions=True, output_hidden_states=True)
             plain = ours(part, lengths[rows])
             with core.capture(ours, "*.weights", "*.resid_in") as tape:
-                seen = ours(part, lengths[rows])
-        for out in (plain, seen):
+                captured = ours(part, lengths[rows])
+        for out in (plain, captured):
             assert_equal(out.hidden[valid], expected.last_hidden_state[valid], 1e-4, "hidden")
             assert_equal(out.pooled, expected.pooler_output, 1e-4, "pooled")
         assert len(expected.attentions) == 6
-        for i, weights in enumerate(expected.attentions):
-            found = tape[f"blocks.{i}.attn.weights"].transpose(1, 2)[valid]
-            assert_equal(found, weights.transpose(1, 2)[valid], 1e-4, f"attention {i}")
-            assert_equal(tape[f"blocks.{i}.resid_in"][valid], expected.hidden_states[i][valid], 1e-4, f"hidden {i}")
+        for name, theirs_at, ours_at in layer_comparisons(expected, tape, valid):
+            assert_equal(ours_at, theirs_at, 1e-4, name)
 
 
 def embed(hidden: Tensor) -> Tensor:
-    """The mean over a sentence's tokens, at length 1, as this model was trained for: (sentence, d_model)"""
+    """The mean over a sentence's tokens with norm 1, as this model was trained: (sentence, d_model)"""
     return F.normalize(hidden.mean(1), dim=-1)
 
 
@@ -97,19 +96,25 @@ def test_sentence_embeddings(sides):
     ours, _, theirs, ids, lengths = sides
     sentences = [row[None, :length] for row, length in zip(ids, lengths, strict=True)]
     with torch.no_grad():
-        found = torch.cat([embed(ours(sentence).hidden) for sentence in sentences])
+        embeddings = torch.cat([embed(ours(sentence).hidden) for sentence in sentences])
         expected = torch.cat([embed(theirs(sentence).last_hidden_state) for sentence in sentences])
-    cosines, their_cosines = found @ found.T, expected @ expected.T
+    cosines, their_cosines = embeddings @ embeddings.T, expected @ expected.T
     assert_equal(cosines, their_cosines, 1e-4, "cosines")
+    # the trained model, not a random one
+    assert cosines[0, 1] > 0.7 > 0.3 > cosines[0, 2] and cosines[2, 3] > 0.5
+
+
+def test_inspection_without_loading(folder):
+    checkpoint = inspect(folder)
+    assert (checkpoint.family, checkpoint.head, checkpoint.architecture, checkpoint.config.n_layers) == (
+        "bert",
+        "none",
+        "BertModel",
+        6,
+    )
     assert (
-        cosines[0, 1] > 0.7 > 0.3 > cosines[0, 2] and cosines[2, 3] > 0.5
-    )  # it is the trained model, not a random one
-
-
-def test_a_look_before_loading(folder):
-    told = inspect(folder)
-    assert (told.family, told.head, told.architecture, told.config.n_layers) == ("bert", "none", "BertModel", 6)
-    assert told.n_parameters == 22_713_216 and told.memory_bytes == 90_852_864 and told.has_tokenizer
+        checkpoint.n_parameters == 22_713_216 and checkpoint.memory_bytes == 90_852_864 and checkpoint.has_tokenizer
+    )
 
 
 def test_saved_and_loaded_by_transformers(sides, tmp_path):

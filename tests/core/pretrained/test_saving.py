@@ -1,4 +1,4 @@
-"""What `save_pretrained` writes, what it refuses, and that a folder is there as a whole or not at all."""
+"""`save_pretrained`: models that transformers loads, options that are refused, and folders complete or not there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.core.examples import small
 from tests.core.reference.equality import assert_equal
 from tests.words import chinese
 
-OURS = {
+OPTIONS = {
     "bert": {"d_head": None},
     "roformer": {"pooler": "none"},
     "gpt": {},
@@ -22,10 +22,10 @@ OURS = {
 }
 
 
-@pytest.mark.parametrize("family", OURS)
+@pytest.mark.parametrize("family", OPTIONS)
 def test_models_that_were_built_here(family, tmp_path):
-    """A model that never was a checkpoint: saved, loaded by transformers by the class that config.json names."""
-    model = small(family, **OURS[family])
+    """Saved here, and loaded by transformers as the class that config.json names."""
+    model = small(family, **OPTIONS[family])
     core.save_pretrained(model, tmp_path / "saved")
     name = json.loads((tmp_path / "saved/config.json").read_text())["architectures"][0]
     theirs = getattr(hf, name).from_pretrained(tmp_path / "saved").eval()
@@ -34,14 +34,11 @@ def test_models_that_were_built_here(family, tmp_path):
         if family == "t5":
             ours, expected = model(ids, ids).logits, theirs(ids, decoder_input_ids=ids).logits
         else:
-            found = theirs(ids)
-            ours, expected = (
-                model(ids).logits,
-                found.prediction_logits if name == "BertForPreTraining" else found.logits,
-            )
+            out, ours = theirs(ids), model(ids).logits
+            expected = out.prediction_logits if name == "BertForPreTraining" else out.logits
     assert_equal(ours, expected, 1e-5, family)
     again, _ = core.load_pretrained(tmp_path / "saved")
-    assert saving._effects(again.config) == saving._effects(model.config)
+    assert saving._effective_options(again.config) == saving._effective_options(model.config)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +70,7 @@ def test_models_that_were_built_here(family, tmp_path):
         ("lstm", {}, "lstm has no place"),
     ],
 )
-def test_what_no_checkpoint_can_tell_of_is_refused(family, options, named, tmp_path):
+def test_options_that_no_checkpoint_can_represent_are_refused(family, options, named, tmp_path):
     with pytest.raises(core.PretrainedError, match=named) as refused:
         core.save_pretrained(small(family, **options), tmp_path / "saved")
     assert chinese(refused.value) != str(refused.value)
@@ -89,25 +86,25 @@ def test_a_checkpoint_is_replaced_as_a_whole(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["saved"]
 
 
-def test_somebody_elses_folder_is_left_alone(tmp_path):
-    (tmp_path / "diary").mkdir()
-    (tmp_path / "diary/monday.txt").write_text("dear diary")
+def test_folders_that_are_no_checkpoint_are_left_alone(tmp_path):
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents/notes.txt").write_text("not weights")
     (tmp_path / "file").write_text("a file")
-    (tmp_path / "link").symlink_to(tmp_path / "diary")
-    for name in ("diary", "file", "link"):
+    (tmp_path / "link").symlink_to(tmp_path / "documents")
+    for name in ("documents", "file", "link"):
         with pytest.raises(core.PretrainedError, match=r"holds something else|no folder"):
             core.save_pretrained(small("gpt"), tmp_path / name)
-    assert (tmp_path / "diary/monday.txt").read_text() == "dear diary"
+    assert (tmp_path / "documents/notes.txt").read_text() == "not weights"
 
 
 def test_an_interrupted_save_leaves_the_old_one(tmp_path, monkeypatch):
     core.save_pretrained(small("gpt"), tmp_path / "saved")
     before = (tmp_path / "saved/model.safetensors").read_bytes()
 
-    def full(*arguments, **options):
+    def disk_full(*arguments, **options):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(saving, "save_file", full)
+    monkeypatch.setattr(saving, "save_file", disk_full)
     with pytest.raises(OSError, match="No space left"):
         core.save_pretrained(small("bert"), tmp_path / "saved")
     assert (tmp_path / "saved/model.safetensors").read_bytes() == before

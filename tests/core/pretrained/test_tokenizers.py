@@ -26,13 +26,13 @@ def test_sentencepiece(tmp_path):
         pad_id=0, eos_id=1, unk_id=2, bos_id=-1, hard_vocab_limit=False, minloglevel=2,
     )  # fmt: skip
     ours = load_tokenizer(tmp_path)
-    alone = sentencepiece.SentencePieceProcessor(str(tmp_path / "spiece.model"))
+    reference = sentencepiece.SentencePieceProcessor(str(tmp_path / "spiece.model"))
     theirs = hf.T5Tokenizer.from_pretrained(tmp_path)
     for text in TEXTS:
         assert ours.encode(text) == theirs(text)["input_ids"], text
-        assert ours.encode(text) == [*alone.encode(text), 1], text
+        assert ours.encode(text) == [*reference.encode(text), 1], text
     assert ours.id_of("<extra_id_0>") in ours.encode("fill <extra_id_0> in")
-    assert ours.vocab_size == alone.get_piece_size() + 100 == len(theirs)
+    assert ours.vocab_size == reference.get_piece_size() + 100 == len(theirs)
     assert ours.encode("a", "b") == theirs("a", "b")["input_ids"]
 
 
@@ -41,8 +41,8 @@ def test_a_sentencepiece_model_that_is_cut_short(cut, tmp_path):
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(CORPUS), model_prefix=str(tmp_path / "spiece"), vocab_size=120, hard_vocab_limit=False, minloglevel=2,
     )  # fmt: skip
-    whole = (tmp_path / "spiece.model").read_bytes()
-    (tmp_path / "spiece.model").write_bytes(whole[: int(len(whole) * cut)])
+    complete = (tmp_path / "spiece.model").read_bytes()
+    (tmp_path / "spiece.model").write_bytes(complete[: int(len(complete) * cut)])
     with pytest.raises(core.InputError, match=r"spiece\.model in .* cannot be read as a tokenizer"):
         load_tokenizer(tmp_path)
 
@@ -72,8 +72,8 @@ def test_gpt2_from_merges(tmp_path):
         assert ours.encode(text) == theirs(text)["input_ids"], text
 
 
-def test_a_fixed_length_is_not_kept(tmp_path):
-    """all-MiniLM's tokenizer.json fills every text up to 128 tokens, and cuts there."""
+def test_padding_and_truncation_are_switched_off(tmp_path):
+    """all-MiniLM's tokenizer.json pads and truncates every text to 128 tokens."""
     trained = train_tokenizer("wordpiece", CORPUS, 200)
     trained.backend.enable_padding(length=16, pad_token="[PAD]")
     trained.backend.enable_truncation(8)

@@ -7,11 +7,11 @@ import torch
 from torchcrf import CRF
 
 from core.layers.task_heads.crf import Crf
-from core.pretrained.key_maps import KeyMap, lines
+from core.pretrained.key_maps import KeyMap, rules
 from tests.core.reference.equality import assert_equal, assert_equal_gradients, copy_weights, padded_batch, randomise
 
 TORCHCRF = KeyMap(
-    lines(("start_transitions", "start"), ("end_transitions", "end"), ("transitions", "transition")),
+    rules(("start_transitions", "start"), ("end_transitions", "end"), ("transitions", "transition")),
     ours_only=("first", "next"),
 )
 

@@ -95,11 +95,14 @@ def test_the_best_texts_have_the_same_scores(beams, penalty, best, seed):
     }  # fmt: skip
     theirs, ours = gpt(seed)
     ids = torch.randint(3, VOCABULARY, (3, 5))
-    found, expected = core.decoding.write(ours, ids, eos=EOS, **ours_options), theirs.generate(ids, **their_options)
+    found, expected = (
+        core.decoding.generate_with_scores(ours, ids, eos=EOS, **ours_options),
+        theirs.generate(ids, **their_options),
+    )
     torch.testing.assert_close(found.scores, expected.sequences_scores, atol=1e-5, rtol=1e-5)
     theirs, ours = t5(seed)
     ids, lengths, valid = padded_batch(3, 9, VOCABULARY, seed=seed)
-    found = core.decoding.write(ours, ids, lengths, bos=0, eos=EOS, **ours_options)
+    found = core.decoding.generate_with_scores(ours, ids, lengths, bos=0, eos=EOS, **ours_options)
     expected = theirs.generate(ids, attention_mask=valid.long(), **their_options)
     torch.testing.assert_close(found.scores, expected.sequences_scores, atol=1e-5, rtol=1e-5)
 
@@ -176,7 +179,7 @@ def test_filters_give_the_processors_logits(seed):
         *[(filters.keep_top_k(logits, k), theirs_of.TopKLogitsWarper(k)) for k in (1, 5, 50, 80)],
         *[(filters.keep_top_p(logits, p), theirs_of.TopPLogitsWarper(p)) for p in (0.05, 0.5, 0.9, 0.999)],
         (
-            filters.narrow(logits, core.decoding.Decoding(strategy="sample", temperature=0.7)),
+            filters.warp_logits(logits, core.decoding.Decoding(strategy="sample", temperature=0.7)),
             theirs_of.TemperatureLogitsWarper(0.7),
         ),
     ]
@@ -189,7 +192,7 @@ def test_filters_together_in_the_same_order():
     how = core.decoding.Decoding(
         strategy="sample", temperature=1.6, top_k=12, top_p=0.8, no_repeat=2, repetition_penalty=1.2
     )
-    ours = filters.narrow(filters.steer(logits, ids.tolist(), how), how)
+    ours = filters.warp_logits(filters.process_logits(logits, ids.tolist(), how), how)
     chain = [
         theirs_of.RepetitionPenaltyLogitsProcessor(1.2),
         theirs_of.NoRepeatNGramLogitsProcessor(2),

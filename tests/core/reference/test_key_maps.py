@@ -10,7 +10,7 @@ import transformers
 from torch import nn
 
 import core
-from core.pretrained.families import family_for
+from core.pretrained.families import family_by_config
 from core.pretrained.key_maps import KeyMap, KeyMapError, to_ours, to_theirs
 from tests.core.reference.equality import copy_weights, randomise
 
@@ -71,7 +71,7 @@ PAIRS = {
 
 
 def map_of(model: nn.Module) -> KeyMap:
-    return family_for(model.config).key_map(model.config, None)
+    return family_by_config(model.config).key_map(model.config, None)
 
 
 def placed(weights: dict, model: nn.Module) -> dict:

@@ -11,12 +11,12 @@ import core
 from core.layers.recurrent import engine as recurrent_engine
 from core.layers.recurrent.cells import Recurrent
 from core.layers.recurrent.engine import State
-from core.pretrained.key_maps import KeyMap, lines
+from core.pretrained.key_maps import KeyMap, rules
 from tests.core.reference.equality import assert_equal, assert_equal_gradients, copy_weights, padded_batch, randomise
 
 WITHIN = 1e-5
 TORCH_RECURRENT = KeyMap(
-    lines(
+    rules(
         ("*_ih_l{i}", "layers.{i}.fwd.*_ih_l0"),
         ("*_hh_l{i}", "layers.{i}.fwd.*_hh_l0"),
         ("*_ih_l{i}_reverse", "layers.{i}.bwd.*_ih_l0"),

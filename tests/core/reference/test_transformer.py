@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import core
-from core.pretrained.key_maps import KeyMap, lines
+from core.pretrained.key_maps import KeyMap, rules
 from tests.core.reference.equality import assert_equal, assert_equal_gradients, copy_weights, padded_batch, randomise
 
 WITHIN = 1e-5
@@ -18,14 +18,14 @@ VOCABULARY = 30
 
 
 def _attention(theirs: str, ours: str) -> tuple:
-    return lines(
+    return rules(
         (f"{theirs}.in_proj_*", f"{ours}.q_proj.* {ours}.k_proj.* {ours}.v_proj.*"),
         (f"{theirs}.out_proj.*", f"{ours}.out_proj.*"),
     )
 
 
 TORCH_TRANSFORMER = KeyMap(
-    lines(
+    rules(
         ("source_embedding.weight", "encoder.token_embedding.weight"),
         ("target_embedding.weight", "decoder.token_embedding.weight"),
         ("head.*", "head.proj.*"),

@@ -7,7 +7,7 @@ from statistics import fmean
 import pytest
 
 import core
-from app.service.training.requests import Wish, known_goal, recipe_of_wish
+from app.service.training.requests import TrainRequest, accuracy_goal, recipe_from_request
 from core.analysis.diagnosis.diagnose import Diagnosis, Evidence, collect_evidence, diagnose
 from core.runs.recipes import RECIPES, recipe
 from core.runs.run import Run
@@ -58,7 +58,7 @@ def mended(names: tuple[str, str, str], offered: Diagnosis) -> core.Recipe:
     """What the button beside the sentence trains."""
     family, task, variant = names
     changes = {} if offered.variant else offered.changes  # a variant has all of them
-    return recipe_of_wish(Wish(family, task, offered.variant or variant, **changes))
+    return recipe_from_request(TrainRequest(family, task, offered.variant or variant, **changes))
 
 
 @pytest.mark.timeout(1200)
@@ -76,7 +76,7 @@ def test_what_is_offered_mends_it(names):
         assert str(offered.what) and chinese(offered.what) and str(offered.remedy) and chinese(offered.remedy)
         other = mended(names, offered)
         better = finished(other)
-        assert better.held_out >= known_goal(other), offered.kind
+        assert better.held_out >= accuracy_goal(other), offered.kind
         assert not diagnose(better), "a run that reaches its goal is left alone"
 
 

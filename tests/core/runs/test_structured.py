@@ -12,7 +12,7 @@ import core
 from core.layers.task_heads.crf import Crf
 from core.runs.recipes import make_recipe
 from core.runs.run import Run
-from core.tasks.layouts import span_parts
+from core.tasks.layouts import decode_spans
 
 NEVER = -1e6
 
@@ -90,7 +90,7 @@ def test_a_state_that_tells_nothing_of_what_may_follow_leaves_it_alone():
 
 
 def spans_of(numbers: torch.Tensor) -> set[tuple[int, int, int]]:
-    return set(zip(*(part.tolist() for part in span_parts(numbers[numbers > 0])), strict=True))
+    return set(zip(*(part.tolist() for part in decode_spans(numbers[numbers > 0])), strict=True))
 
 
 def most_apart(spans: set[tuple[int, int, int]]) -> int:

@@ -1,4 +1,4 @@
-"""The answers are right, recomputed here in another way; so is what a guess is worth."""
+"""Answers, recomputed here in another way; and the majority baseline."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from datetime import datetime
 import pytest
 import torch
 
+import core
 from core.layers.task_heads.heads import IGNORE
-from core.tasks import task, tasks
+from core.tasks import tasks
 from core.tasks.language.sentence_classes import LABELS
-from core.tasks.layouts import span_parts
+from core.tasks.layouts import decode_spans
 
 N = 400
 
 
-def solved(which):
+def random_problems(task):
     """(source ids, target) of many problems, without padding."""
-    examples = which.draw(N, torch.Generator().manual_seed(7))
+    examples = task.draw(N, torch.Generator().manual_seed(7))
     for i in range(N):
         source = examples.source[i, : examples.source_lengths[i]].tolist()
         target = examples.target[i].tolist()
@@ -26,14 +27,14 @@ def solved(which):
 
 
 def test_parity():
-    which = task("parity", n_symbols=5)
-    for source, target in solved(which):
-        assert target == sum(map(int, which.show(source))) % 2 == which.solve(source)
+    task = core.task("parity", n_symbols=5)
+    for source, target in random_problems(task):
+        assert target == sum(map(int, task.show(source))) % 2 == task.solve(source)
 
 
 def test_parity_tags_are_the_running_parity():
-    which = task("parity")
-    batch = which.batch(8, torch.Generator().manual_seed(0), "tags")
+    task = core.task("parity")
+    batch = task.batch(8, torch.Generator().manual_seed(0), "tags")
     for ids, tags, length in zip(*(x.tolist() for x in (batch.inputs[0], batch.target, batch.lengths)), strict=True):
         assert tags[:length] == [sum(ids[: i + 1]) % 2 for i in range(length)]
         assert set(tags[length:]) <= {IGNORE}
@@ -41,64 +42,64 @@ def test_parity_tags_are_the_running_parity():
 
 @pytest.mark.parametrize(("name", "answer"), [("copy", list), ("reverse", lambda s: s[::-1]), ("sort", sorted)])
 def test_copying(name, answer):
-    which = task(name)
-    for source, target in solved(which):
-        assert target == answer(source) == which.solve(source)
+    task = core.task(name)
+    for source, target in random_problems(task):
+        assert target == answer(source) == task.solve(source)
 
 
 def test_recall():
-    which = task("recall")
-    for source, target in solved(which):
-        words = which.show(source)
-        assert words[0] == str(which.label_names[target]) and words[-1] == "?"
+    task = core.task("recall")
+    for source, target in random_problems(task):
+        words = task.show(source)
+        assert words[0] == str(task.label_names[target]) and words[-1] == "?"
         assert all(word[0] == "d" and word[1:].isdigit() for word in words[1:-1])
-        assert which.solve(source) == target
+        assert task.solve(source) == target
 
 
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("digits", [1, 4, 25])
 def test_addition(backwards, digits):
-    which = task("addition", min_len=1, max_len=digits, backwards=backwards)
-    for source, target in solved(which):
-        a, b = which.say(source).split("+")
+    task = core.task("addition", min_len=1, max_len=digits, backwards=backwards)
+    for source, target in random_problems(task):
+        a, b = task.say(source).split("+")
         assert str(int(a)) == a and str(int(b)) == b
         answer = str(int(a) + int(b))
-        assert which.say(target) == (answer[::-1] if backwards else answer)
-        assert which.solve(source) == target
+        assert task.say(target) == (answer[::-1] if backwards else answer)
+        assert task.solve(source) == target
 
 
 def test_modular_addition():
-    which = task("modular addition", modulus=17)
-    for source, target in solved(which):
-        assert eval(which.say(source).rstrip("= ")) % 17 == target == which.solve(source)
+    task = core.task("modular addition", modulus=17)
+    for source, target in random_problems(task):
+        assert eval(task.say(source).rstrip("= ")) % 17 == target == task.solve(source)
 
 
 @pytest.mark.parametrize(("kinds", "depth"), [(1, 1), (1, 5), (3, 4), (4, 2)])
 def test_brackets(kinds, depth):
-    which = task("brackets", n_kinds=kinds, max_depth=depth, max_len=24)
+    task = core.task("brackets", n_kinds=kinds, max_depth=depth, max_len=24)
     balanced = []
-    for source, target in solved(which):
-        text, count = which.say(source), 0
-        opened = [text.count(pair[0]) for pair in ("()", "[]", "{}", "<>")]
-        assert opened == [text.count(pair[1]) for pair in ("()", "[]", "{}", "<>")], "counting must not help"
+    for source, target in random_problems(task):
+        text, count = task.say(source), 0
+        opening = [text.count(pair[0]) for pair in ("()", "[]", "{}", "<>")]
+        assert opening == [text.count(pair[1]) for pair in ("()", "[]", "{}", "<>")], "counting must not help"
         deepest = max(count := count + (1 if c in "([{<" else -1) for c in text)
         while (shorter := re.sub(r"\(\)|\[\]|\{\}|<>", "", text)) != text:
             text = shorter
-        assert target == (text == "") == which.solve(source)
+        assert target == (text == "") == task.solve(source)
         assert not target or deepest <= depth
         balanced.append(target)
     assert abs(sum(balanced) / N - 0.5) < 0.08
 
 
-def test_few_broken_brackets_show_at_a_glance():
-    """An opening bracket next to another kind's closing one, or a wrong end: what no memory is needed for."""
-    which, glance, broken = task("brackets"), 0, 0
-    for source, target in solved(which):
-        text = which.say(source)
+def test_few_broken_brackets_are_locally_visible():
+    """An opening bracket next to another kind's closing one, or a wrong end: neither needs memory."""
+    task, local, broken = core.task("brackets"), 0, 0
+    for source, target in random_problems(task):
+        text = task.say(source)
         broken += not target
         pairs = re.findall(r"(?=([(\[{][)\]}]))", text)
-        glance += any(pair not in ("()", "[]", "{}") for pair in pairs) or text[0] in ")]}" or text[-1] in "([{"
-    assert glance < 0.5 * broken
+        local += any(pair not in ("()", "[]", "{}") for pair in pairs) or text[0] in ")]}" or text[-1] in "([{"
+    assert local < 0.5 * broken
 
 
 def test_dates():
@@ -106,50 +107,51 @@ def test_dates():
         "%d %B %Y", "%B %d, %Y", "%d.%m.%Y", "%m/%d/%Y", "%Y年%m月%d日", "%A, %d %B %Y", "%b %d %Y", "%d-%b-%Y",
         "the %d of %B %Y", "%Y/%m/%d", "%A, %b %d %Y",
     ]  # fmt: skip
-    which = task("dates")
-    for source, target in solved(which):
-        text = re.sub(r"(?<=\d)(st|nd|rd|th)", "", which.say(source))
-        read = set()
+    task = core.task("dates")
+    for source, target in random_problems(task):
+        text = re.sub(r"(?<=\d)(st|nd|rd|th)", "", task.say(source))
+        dates = set()
         for form in forms:
             try:
-                read.add(datetime.strptime(text, form).date().isoformat())
+                dates.add(datetime.strptime(text, form).date().isoformat())
             except ValueError:
                 continue
-        assert read == {which.say(target)} and which.solve(source) == target
+        assert dates == {task.say(target)} and task.solve(source) == target
 
 
 def test_entities_and_sentence_classes_have_one_answer_each():
     for name in ("entities", "sentence classes", "questions", "nested names", "translation"):
-        which, seen = task(name), {}
-        for source, target in solved(which):
-            assert seen.setdefault(tuple(source), target) == target
-            answer = which.solve(source)
+        task, answers = core.task(name), {}
+        for source, target in random_problems(task):
+            assert answers.setdefault(tuple(source), target) == target
+            answer = task.solve(source)
             assert answer == (target[: len(source)] if name == "entities" else target)
 
 
 def test_the_same_word_is_tagged_by_its_neighbours():
-    which = task("entities")
-    names = [str(name) for name in which.label_names]
-    seen: dict[str, set[str]] = {}
-    for source, tags in solved(which):
-        for word, tag in zip(which.show(source), tags, strict=False):
-            seen.setdefault(word, set()).add(names[tag])
-    assert {"B-PER", "B-LOC"} <= seen["Paris"] and {"B-PER", "B-DATE"} <= seen["May"] and {"B-ORG"} < seen["Ford"]
-    for source, tags in solved(which):  # an inside tag always goes on from its own kind
-        shown = [names[tag] for tag in tags[: len(source)]]
-        for before, tag in zip(["O", *shown], shown, strict=False):
+    task = core.task("entities")
+    names = [str(name) for name in task.label_names]
+    tags_of: dict[str, set[str]] = {}
+    for source, tags in random_problems(task):
+        for word, tag in zip(task.show(source), tags, strict=False):
+            tags_of.setdefault(word, set()).add(names[tag])
+    assert {"B-PER", "B-LOC"} <= tags_of["Paris"] and {"B-PER", "B-DATE"} <= tags_of["May"]
+    assert {"B-ORG"} < tags_of["Ford"]
+    for source, tags in random_problems(task):  # an inside tag always goes on from its own kind
+        tag_names = [names[tag] for tag in tags[: len(source)]]
+        for before, tag in zip(["O", *tag_names], tag_names, strict=False):
             assert tag[0] != "I" or before[2:] == tag[2:]
 
 
 def test_sentence_classes_by_word_order():
-    which = task("sentence classes")
+    task = core.task("sentence classes")
     modals = {"did", "will", "can", "must", "should", "may"}
-    for source, label in solved(which):
-        words = which.show(source)
-        main = " ".join(words).split(" that ")[0].split()  # what stands in a relative clause does not count
+    for source, label in random_problems(task):
+        words = task.show(source)
+        main = " ".join(words).split(" that ")[0].split()  # without a relative clause
         if words[0] in modals or words[0] == "who":
             expected = "question"
-        elif words[0] in ("do", "please", "never", "let") or words[0] in which.grammar.lexicon["do"]["en"]:
+        elif words[0] in ("do", "please", "never", "let") or words[0] in task.grammar.lexicon["do"]["en"]:
             expected = "command"
         else:
             expected = "negation" if {"not", "never"} & set(main) else "statement"
@@ -157,47 +159,47 @@ def test_sentence_classes_by_word_order():
 
 
 def test_a_sentence_follows_that_is_about_the_same_person_and_thing():
-    which = task("next sentence")
-    lexicon = which.grammar.lexicon
+    task = core.task("next sentence")
+    lexicon = task.grammar.lexicon
     labels = []
-    for source, label in solved(which):
-        first, second, _ = " ".join(which.show(source)).split(" [SEP]")
+    for source, label in random_problems(task):
+        first, second, _ = " ".join(task.show(source)).split(" [SEP]")
         for kind in ("person", "thing"):
-            named = [set(lexicon[kind]["en"]) & set(sentence.split()) for sentence in (first, second)]
-            assert [len(names) for names in named] == [1, 1] and (named[0] == named[1]) == bool(label)
-        assert which.solve(source) == label
+            names = [set(lexicon[kind]["en"]) & set(sentence.split()) for sentence in (first, second)]
+            assert list(map(len, names)) == [1, 1] and (names[0] == names[1]) == bool(label)
+        assert task.solve(source) == label
         labels.append(label)
     assert 0.4 < sum(labels) / len(labels) < 0.6
 
 
 def test_questions_point_at_their_answers():
-    which = task("questions", n_facts=3)
-    for source, (start, end) in solved(which):
-        words = which.show(source)
-        asked, answer = words[0], words[start : end + 1]
+    task = core.task("questions", n_facts=3)
+    for source, (start, end) in random_problems(task):
+        words = task.show(source)
+        question_word, answer = words[0], words[start : end + 1]
         cut = words.index("[SEP]")
         fact = next(f for f in " ".join(words[cut + 1 :]).split(" . ") if " ".join(answer) in f)
-        named = {w for w in words[:cut] if w[0].isupper()} | (
-            {words[cut - 2]} & set(which.grammar.lexicon["thing"]["en"])
+        names = {w for w in words[:cut] if w[0].isupper()} | (
+            {words[cut - 2]} & set(task.grammar.lexicon["thing"]["en"])
         )
-        assert start > cut and named <= set(fact.split())
-        kind = {"who": 1, "whom": 1, "where": 3, "when": 2, "what": 3}[asked]
-        assert len(answer) == kind
-        assert answer[0] == {"where": "in", "when": "on"}.get(asked, answer[0])
+        assert start > cut and names <= set(fact.split())
+        length = {"who": 1, "whom": 1, "where": 3, "when": 2, "what": 3}[question_word]
+        assert len(answer) == length
+        assert answer[0] == {"where": "in", "when": "on"}.get(question_word, answer[0])
 
 
 def test_nested_names():
-    which = task("nested names", max_depth=3)
+    task = core.task("nested names", max_depth=3)
     deepest = 0
-    examples = which.draw(N, torch.Generator().manual_seed(0))
+    examples = task.draw(N, torch.Generator().manual_seed(0))
     for row, numbers in zip(examples.source.tolist(), examples.target, strict=True):
-        words = which.show([i for i in row if i])
-        spans = list(zip(*(x.tolist() for x in span_parts(numbers[numbers > 0])), strict=True))
+        words = task.show([i for i in row if i])
+        spans = list(zip(*(x.tolist() for x in decode_spans(numbers[numbers > 0])), strict=True))
         for kind, start, end in spans:
             first = {0: ("head", "mayor", "brother"), 1: ("north", "old"), 2: ("bank", "university")}[kind]
             assert words[start] != "the" or words[start + 1] in first
-            inside = sum(a <= start and end <= b for _, a, b in spans)
-            deepest = max(deepest, inside)
+            depth = sum(a <= start and end <= b for _, a, b in spans)
+            deepest = max(deepest, depth)
             assert all(
                 b < start or end < a or (a <= start and end <= b) or (start <= a and b <= end) for _, a, b in spans
             )
@@ -205,7 +207,7 @@ def test_nested_names():
 
 
 def test_translation_examples():
-    which = task("translation")
+    task = core.task("translation")
     for english, chinese in {
         "Anna bought the book.": "安娜买了书。",
         "Did Anna buy two books in the park yesterday?": "安娜昨天在公园里买了两本书吗？",
@@ -217,16 +219,16 @@ def test_translation_examples():
         "Leo slept because Anna sang.": "因为安娜唱歌了，所以利奥睡觉了。",
         "we will not work tomorrow.": "我们明天不会工作。",
     }.items():
-        assert which.say(which.solve(which.read(english))) == chinese
-    assert len({tuple(row) for row in which.draw(20_000, torch.Generator()).source.tolist()}) > 15_000
+        assert task.say(task.solve(task.read(english))) == chinese
+    assert len({tuple(row) for row in task.draw(20_000, torch.Generator()).source.tolist()}) > 15_000
 
 
 @pytest.mark.parametrize("name", tasks())
-def test_chance_is_what_guessing_gives(name):
-    """The commonest answer in each place, on fresh problems, is as good as `chance` says, and no better."""
-    which = task(name)
-    form = which.forms[0]
-    batch = which.batch(3000, torch.Generator().manual_seed(99), form)
+def test_chance_is_the_accuracy_of_the_majority_baseline(name):
+    """The most frequent answer at each position, on fresh problems, is as good as `chance` says, and no better."""
+    task = core.task(name)
+    form = task.forms[0]
+    batch = task.batch(3000, torch.Generator().manual_seed(99), form)
     if form == "spans":
         guess = torch.zeros_like(batch.target)
         best = 0.0
@@ -235,7 +237,7 @@ def test_chance_is_what_guessing_gives(name):
             best = max(best, float((guess & batch.target).sum() / (guess | batch.target).sum()))
     else:
         columns = batch.target.unbind(1) if batch.target.dim() == 2 else [batch.target]
-        asked = [column[column != IGNORE] for column in columns]
-        right = sum(int((column == column.mode().values).sum()) for column in asked if len(column))
-        best = right / sum(map(len, asked))
-    assert abs(best - which.chance) < 0.02
+        targets = [column[column != IGNORE] for column in columns]
+        correct = sum(int((column == column.mode().values).sum()) for column in targets if len(column))
+        best = correct / sum(map(len, targets))
+    assert abs(best - task.chance) < 0.02

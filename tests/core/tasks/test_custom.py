@@ -1,4 +1,4 @@
-"""Somebody's own file: it becomes a task, or one sentence says where it goes wrong."""
+"""A user's file becomes a task, or a `DataError` says where it goes wrong."""
 
 from __future__ import annotations
 
@@ -23,28 +23,29 @@ FILES = [("a.csv", PAIRS), ("b.tsv", LABELS), ("c.jsonl", TAGS), ("d.txt", TEXT)
 
 @pytest.mark.parametrize(("name", "content"), FILES)
 def test_a_file_becomes_a_task(name, content):
-    which = custom_task(name, content.encode())
+    task = custom_task(name, content.encode())
     rng = torch.Generator().manual_seed(0)
-    trained = which.gather(500, rng, held_out=False)
-    kept = which.evaluation(200)
+    training, evaluation = task.gather(500, rng, held_out=False), task.evaluation(200)
     part = "target" if name == "d.txt" else "source"
-    seen, unseen = ({tuple(row) for row in getattr(x, part).tolist()} for x in (trained, kept))
-    assert not seen & unseen
-    assert which.held_out(kept).all() and not which.held_out(trained).any()
-    assert len(unseen) >= 3 and len(seen) > 20
-    assert 0 < which.chance <= 1 and which.families and which.example(1).answer
-    assert which.read("the number 😀 </script> " + "x" * 10_000)
+    training_rows, evaluation_rows = (
+        {tuple(row) for row in getattr(examples, part).tolist()} for examples in (training, evaluation)
+    )
+    assert not training_rows & evaluation_rows
+    assert task.held_out(evaluation).all() and not task.held_out(training).any()
+    assert len(evaluation_rows) >= 3 and len(training_rows) > 20
+    assert 0 < task.chance <= 1 and task.families and task.example(1).answer
+    assert task.read("the number 😀 </script> " + "x" * 10_000)
 
 
 def test_content():
     pairs = custom_task("a.csv", PAIRS.encode())
-    worked = pairs.example(5)
-    assert worked.answer == "数字" + worked.problem.split()[1]
+    example = pairs.example(5)
+    assert example.answer == "数字" + example.problem.split()[1]
     labels = custom_task("b.tsv", LABELS.encode())
     assert [str(name) for name in labels.label_names] == ["even", "odd"]
     for seed in range(10):
-        worked = labels.example(seed)
-        assert worked.answer == ("odd" if int(worked.problem.split()[-1]) % 2 else "even")
+        example = labels.example(seed)
+        assert example.answer == ("odd" if int(example.problem.split()[-1]) % 2 else "even")
     tags = custom_task("c.jsonl", TAGS.encode())
     assert tags.example(0).answer == "O B O"
     text = custom_task("d.txt", TEXT.encode(), context=32)
@@ -56,11 +57,11 @@ def test_a_whole_character_may_be_written_as_two_halves():
     assert "\\ud83d" in lines and "😀" in custom_task("a.jsonl", lines.encode()).tokens
 
 
-@pytest.mark.parametrize("task_option", ["name", "data", "unit"])
-def test_a_knob_that_cannot_be_is_named(task_option):
+@pytest.mark.parametrize("option", ["name", "data", "unit"])
+def test_the_error_names_the_bad_option(option):
     with pytest.raises(ConfigError) as caught:
-        custom_task("d.txt", TEXT.encode(), **{task_option: ["word"]})
-    assert caught.value.option == task_option
+        custom_task("d.txt", TEXT.encode(), **{option: ["word"]})
+    assert caught.value.option == option
 
 
 def test_units_and_vocabulary():
@@ -90,7 +91,7 @@ def test_from_a_path(tmp_path):
         (("a.csv", 3), "must be bytes, not int"),
     ],
 )
-def test_a_file_that_is_named_or_given_otherwise_is_refused(arguments, says):
+def test_arguments_of_other_types_are_refused(arguments, says):
     with pytest.raises(DataError) as caught:
         custom_task(*arguments)
     assert says in str(caught.value) and chinese(caught.value) != str(caught.value)
@@ -151,7 +152,7 @@ def rows(n: int, label: str = "x") -> bytes:
         ("a.txt", b"x" * 5000, "1 different example;"),
     ],
 )  # fmt: skip
-def test_what_goes_wrong_is_said(name, data, says):
+def test_the_error_says_what_is_wrong(name, data, says):
     with pytest.raises(DataError) as caught:
         custom_task(name, data)
     assert says in str(caught.value)

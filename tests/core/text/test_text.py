@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import pytest
 import transformers
@@ -12,7 +13,7 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 import core
 from core.text import tokenizer
-from core.text.tokenizer import KINDS, SPECIAL, load_tokenizer, shown_bytes, train_tokenizer
+from core.text.tokenizer import KINDS, SPECIAL_TOKENS, load_tokenizer, show_bytes, train_tokenizer
 
 TEXTS = [
     "The small cat sees the old dog.",
@@ -29,32 +30,33 @@ def test_a_text_of_known_parts_comes_back(kind):
         ids = tokenizer.encode(text)
         assert max(ids) < tokenizer.vocab_size
         back = tokenizer.decode(ids)
-        if kind in ("words", "wordpiece"):  # they do not remember where spaces were
+        if kind in ("words", "wordpiece"):  # which do not encode where spaces were
             back, text = back.replace(" ", ""), text.replace(" ", "")
         assert back == text
 
 
 @given(st.text(max_size=40))
 @settings(max_examples=200, deadline=None)
-def test_bytes_know_every_text(text):
+def test_bytes_encode_every_text(text):
     tokenizer = bytes_tokenizer()
     assert tokenizer.decode(tokenizer.encode(text), special=True) == text
     assert not any(shown == "" for shown in tokenizer.show(tokenizer.encode(text)))
 
 
-def bytes_tokenizer(made={}):  # noqa: B006  trained once for all examples
-    return made.setdefault("it", train_tokenizer("bytes", TEXTS, 400))
+@cache  # trained once for all examples
+def bytes_tokenizer():
+    return train_tokenizer("bytes", TEXTS, 400)
 
 
-def test_bytes_are_shown_as_text_or_as_bytes_of_a_part():
+def test_bytes_are_shown_as_text_or_in_hexadecimal():
     tokenizer = train_tokenizer("bytes", ["the cat"], 300)
     assert "".join(tokenizer.show(tokenizer.encode("the cat"))) == "the␣cat"
     shown = tokenizer.show(tokenizer.encode("猫"))
     assert "".join(shown) == "⟨E7⟩⟨8C⟩⟨AB⟩"  # the three bytes of 猫
-    unseen = {" ": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥"}
+    visible = {" ": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥"}
     for byte in range(256):  # the library's alphabet, byte by byte
         (piece,) = tokenizer.show([tokenizer.id_of(alphabet_of(byte))])
-        assert piece == (unseen.get(chr(byte), chr(byte)) if byte < 128 else f"⟨{byte:02X}⟩")
+        assert piece == (visible.get(chr(byte), chr(byte)) if byte < 128 else f"⟨{byte:02X}⟩")
 
 
 @pytest.mark.parametrize(
@@ -68,20 +70,20 @@ def test_bytes_are_shown_as_text_or_as_bytes_of_a_part():
         (b"\xff\xfe", "⟨FF FE⟩"),
     ],
 )
-def test_of_a_token_that_cuts_characters_the_whole_ones_are_shown(raw, shown):
-    assert shown_bytes("".join(map(alphabet_of, raw))) == shown
+def test_a_token_that_splits_characters_shows_its_complete_ones(raw, shown):
+    assert show_bytes("".join(map(alphabet_of, raw))) == shown
 
 
 def alphabet_of(byte: int) -> str:
-    return next(c for c, b in tokenizer.BYTE_OF.items() if b == byte)
+    return next(c for c, b in tokenizer.BYTE_BY_CHARACTER.items() if b == byte)
 
 
 def test_the_byte_alphabet_is_the_librarys():
     from tokenizers.pre_tokenizers import ByteLevel
 
-    assert set(tokenizer.BYTE_OF) == set(ByteLevel.alphabet())
-    assert {byte: c for c, byte in tokenizer.BYTE_OF.items()} == bytes_to_unicode()
-    assert shown_bytes("Ġcat") == "␣cat"
+    assert set(tokenizer.BYTE_BY_CHARACTER) == set(ByteLevel.alphabet())
+    assert {byte: c for c, byte in tokenizer.BYTE_BY_CHARACTER.items()} == bytes_to_unicode()
+    assert show_bytes("Ġcat") == "␣cat"
 
 
 def test_wordpiece_frames_one_text_and_two():
@@ -123,7 +125,7 @@ def merges_files(folder):
     return folder
 
 
-STRANGE = [*TEXTS[:4], "", "  two  spaces\n", "ÀÉÎ 北京 ZEBRA", "x" * 120, "naïve [MASK] [SEP]", "a<|endoftext|>b"]
+EDGE_CASES = [*TEXTS[:4], "", "  two  spaces\n", "ÀÉÎ 北京 ZEBRA", "x" * 120, "naïve [MASK] [SEP]", "a<|endoftext|>b"]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +141,7 @@ STRANGE = [*TEXTS[:4], "", "  two  spaces\n", "ÀÉÎ 北京 ZEBRA", "x" * 120, 
 def test_wordpiece_files_are_read_as_transformers_reads_them(settings, tmp_path):
     folder = wordpiece_files(tmp_path / "bert", **settings)
     theirs, ours = transformers.BertTokenizer.from_pretrained(folder), load_tokenizer(folder)
-    for text in STRANGE:
+    for text in EDGE_CASES:
         expected = theirs(text, return_offsets_mapping=True)
         assert (ours.encode(text), ours.offsets(text)) == (expected.input_ids, expected.offset_mapping)
         assert ours.decode(expected.input_ids) == theirs.decode(expected.input_ids, skip_special_tokens=True)
@@ -153,7 +155,7 @@ def test_wordpiece_files_are_read_as_transformers_reads_them(settings, tmp_path)
 def test_byte_files_are_read_as_transformers_reads_them(tmp_path):
     folder = merges_files(tmp_path / "gpt")
     theirs, ours = transformers.GPT2Tokenizer.from_pretrained(folder), load_tokenizer(folder)
-    for text in STRANGE:
+    for text in EDGE_CASES:
         expected = theirs(text, return_offsets_mapping=True)
         assert (ours.encode(text), ours.offsets(text)) == (expected.input_ids, expected.offset_mapping)
         assert ours.decode(expected.input_ids, special=True) == theirs.decode(expected.input_ids)
@@ -164,24 +166,26 @@ def test_unigram_files_are_read_as_transformers_reads_them(tmp_path):
     train_tokenizer("unigram", TEXTS, 300).save(tmp_path)
     theirs = transformers.PreTrainedTokenizerFast.from_pretrained(tmp_path, unk_token="<unk>")
     ours = load_tokenizer(tmp_path)
-    for text in STRANGE:
+    for text in EDGE_CASES:
         assert ours.encode(text) == theirs(text).input_ids
         assert ours.decode(ours.encode(text), special=True) == theirs.decode(theirs(text).input_ids)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_offsets_say_where_a_token_stands(kind):
+def test_offsets_are_the_spans_of_tokens(kind):
     tokenizer = train_tokenizer(kind, TEXTS, 600)
     for text in TEXTS[:4]:
-        places, shown = tokenizer.offsets(text), tokenizer.show(tokenizer.encode(text))
-        assert len(places) == len(shown)
-        for (start, end), piece in zip(places, shown, strict=True):
-            if "⟨" not in piece and piece != "␣" and not piece.startswith("["):  # half a character: that of the whole
+        offsets, shown = tokenizer.offsets(text), tokenizer.show(tokenizer.encode(text))
+        assert len(offsets) == len(shown)
+        for (start, end), piece in zip(offsets, shown, strict=True):
+            if (
+                "⟨" not in piece and piece != "␣" and not piece.startswith("[")
+            ):  # a part of a character has the span of all of it
                 assert piece.removeprefix("##").replace("␣", " ").strip() == text[start:end].strip()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "bytes"])
-def test_what_is_unknown_is_said_to_be(kind):
+def test_unknown_text_becomes_the_unknown_token(kind):
     tokenizer = train_tokenizer(kind, TEXTS, 600)
     unknown = "[UNK]" if kind == "wordpiece" else "<unk>"
     ids = tokenizer.encode("龘")
@@ -191,11 +195,11 @@ def test_what_is_unknown_is_said_to_be(kind):
 
 
 def test_special_tokens_stand_where_core_expects_them():
-    assert [SPECIAL.index(token) for token in ("<pad>", "<s>", "</s>")] == [0, 1, 2]
-    assert train_tokenizer("characters", TEXTS).tokens[:5] == list(SPECIAL)
+    assert [SPECIAL_TOKENS.index(token) for token in ("<pad>", "<s>", "</s>")] == [0, 1, 2]
+    assert train_tokenizer("characters", TEXTS).tokens[:5] == list(SPECIAL_TOKENS)
 
 
-def test_what_cannot_be_read_is_said(tmp_path):
+def test_unreadable_files_are_refused(tmp_path):
     with pytest.raises(core.InputError, match="no tokenizer"):
         load_tokenizer(tmp_path)
     (tmp_path / "tokenizer.json").write_text("{broken")
@@ -210,18 +214,18 @@ def test_what_cannot_be_read_is_said(tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_cannot_be_cut_or_learnt_from_is_said(kind):
-    for texts, said in (("a text", r"\[text\]"), ([], "no text"), (["", " "], "no text"), ([3], "type int")):
-        with pytest.raises(core.InputError, match=said):
+def test_invalid_texts_and_ids_are_refused(kind):
+    for texts, message in (("a text", r"\[text\]"), ([], "no text"), (["", " "], "no text"), ([3], "type int")):
+        with pytest.raises(core.InputError, match=message):
             train_tokenizer(kind, texts)
     tokenizer = train_tokenizer(kind, TEXTS, 600)
     for text in (None, 7, b"bytes", ["list"], "half \ud83d"):
         with pytest.raises(core.InputError, match="text"):
             tokenizer.encode(text)
     for ids in ([10_000], [-1]):
-        for back in (tokenizer.show, tokenizer.decode):
+        for method in (tokenizer.show, tokenizer.decode):
             with pytest.raises(core.InputError, match="ids go from 0 to"):
-                back(ids)
+                method(ids)
 
 
 @pytest.mark.parametrize("kind", KINDS)

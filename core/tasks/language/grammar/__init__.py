@@ -1,1 +1,1 @@
-"""Template grammars, their lexicon, and the Bayes-optimal reader that says what is predictable in them."""
+"""Template grammars, their lexicon, and Bayes-optimal prediction of their words."""

@@ -1,7 +1,8 @@
-"""The English–中文 grammar: two thousand patterns whose word order differs between the languages in the usual ways.
+"""The English–Chinese grammar: two thousand pairs of templates whose word order differs as in the languages.
 
-English: who – does – what – where – when.   中文: who – when – where – does – what; clauses stand before their noun.
-Each word is linked to those it translates; 了, and the 里 of 在 … 里, follow from the 中文 before them and have no link.
+English: who – does – what – where – when. Chinese: who – when – where – does – what; relative clauses stand before
+their noun. Each word is linked to those it translates; 了, and the 里 of 在 … 里, follow from the Chinese words before
+them and have no link.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from itertools import product
 from core.tasks.language.grammar.lexicon import LEXICON
 from core.tasks.language.grammar.templates import Grammar, Template
 
-Pair = tuple[str, str]  # the same in English and 中文
+Pair = tuple[str, str]  # the same in English and Chinese
 
 # fmt: off
 SUBJECTS: list[Pair] = [
@@ -37,7 +38,7 @@ PLACES: list[Pair] = [NOTHING, ("in@at the {place1.en}", "在@at {place1.zh} 里
 COMPANY: list[Pair] = [NOTHING, ("with@with {person4.en}", "和@with {person4.zh}")]
 MANNERS: list[Pair] = [NOTHING, ("{manner1.en}", "{manner1.zh}")]
 
-# s subject, o object, p place, t time, verb (base, past, 中文 V); lower case English, upper case 中文
+# s subject, o object, p place, t time, verb (base, past; Chinese V); lower case English, upper case Chinese
 STATEMENTS: list[Pair] = [
     ("{s} {past} {o} {p} {t} .@end", "{S} {T} {P} {V} 了 {O} 。@end"),
     ("{s} did@not not@not {base} {o} {p} {t} .@end", "{S} {T} 没有@not {P} {V} {O} 。@end"),
@@ -72,49 +73,51 @@ OTHERS: list[Pair] = [
 # fmt: on
 
 
-def clauses(verb: str, frames: list[Pair], subjects, objects, places, times) -> list[tuple[str, str]]:
-    """Every frame with every filling; those without room for a part appear once, not once per part."""
-    found: dict[Pair, None] = {}
+def clauses(
+    verb: str, frames: list[Pair], subjects: list[Pair], objects: list[Pair], places: list[Pair], times: list[Pair]
+) -> list[Pair]:
+    """Every frame with every combination of its parts; a part that a frame does not have makes no difference."""
+    pairs: dict[Pair, None] = {}  # a set that keeps its order
     parts = dict(base=f"{{{verb}1.en}}", past=f"{{{verb}1.past}}", V=f"{{{verb}1.zh}}")
     for (en, zh), s, o, p, t in product(frames, subjects, objects, places, times):
-        filled = dict(parts, s=s[0], S=s[1], o=o[0], O=o[1], p=p[0], P=p[1], t=t[0], T=t[1])
-        found[en.format(**filled), zh.format(**filled)] = None
-    return list(found)
+        phrases = dict(parts, s=s[0], S=s[1], o=o[0], O=o[1], p=p[0], P=p[1], t=t[0], T=t[1])
+        pairs[en.format(**phrases), zh.format(**phrases)] = None
+    return list(pairs)
 
 
-def groups() -> list[list[Pair]]:
+def pattern_groups() -> list[list[Pair]]:
     people: list[Pair] = [("{person3.en}", "{person3.zh}")]
-    ways = [(f"{m[0]} {p[0]} {c[0]}", f"{c[1]} {p[1]} {m[1]}") for c, p, m in product(COMPANY, PLACES, MANNERS)]
-    gave: list[Pair] = []
+    adverbials = [(f"{m[0]} {p[0]} {c[0]}", f"{c[1]} {p[1]} {m[1]}") for c, p, m in product(COMPANY, PLACES, MANNERS)]
+    ditransitive: list[Pair] = []
     for s, t in product(SUBJECTS, PAST):
         for o in OBJECTS[1:3]:
-            gave.append(
+            ditransitive.append(
                 (
                     f"{s[0]} gave@give {{person3.en}} {o[0]} {t[0]} .@end",
                     f"{s[1]} {t[1]} 给@give 了 {{person3.zh}} {o[1]} 。@end",
                 )
             )
-        gave.append(
+        ditransitive.append(
             (f"{s[0]} gave@give the {{thing1.en}} to@to {{person3.en}} {t[0]} .@end", f"{s[1]} {t[1]} 把@to {{thing1.zh}} 给@give 了 {{person3.zh}} 。@end")
         )  # fmt: skip
-    early = [(f"{{ago1.en}} ,@comma {en}", f"{{ago1.zh}} ，@comma {zh}") for en, zh in clauses("do", STATEMENTS[:1], SUBJECTS, OBJECTS, PLACES, [NOTHING])]  # fmt: skip
+    fronted_time = [(f"{{ago1.en}} ,@comma {en}", f"{{ago1.zh}} ，@comma {zh}") for en, zh in clauses("do", STATEMENTS[:1], SUBJECTS, OBJECTS, PLACES, [NOTHING])]  # fmt: skip
     return [
         *(clauses("do", [frame], SUBJECTS, OBJECTS, PLACES, PAST) for frame in STATEMENTS),
         *(clauses("do", [frame], SUBJECTS, OBJECTS, PLACES, FUTURE) for frame in PREDICTIONS),
         clauses("do", WHAT, SUBJECTS, [NOTHING], PLACES, [NOTHING]),
-        *(clauses("act", [frame], SUBJECTS, [NOTHING], ways, PAST) for frame in STATEMENTS[:4]),
-        clauses("act", PREDICTIONS, SUBJECTS, [NOTHING], ways, FUTURE),
+        *(clauses("act", [frame], SUBJECTS, [NOTHING], adverbials, PAST) for frame in STATEMENTS[:4]),
+        clauses("act", PREDICTIONS, SUBJECTS, [NOTHING], adverbials, FUTURE),
         clauses("meet", STATEMENTS[:3], SUBJECTS[:5], people, PLACES, PAST),
-        gave,
-        early,
+        ditransitive,
+        fronted_time,
         *([pair] for pair in OTHERS),
     ]
 
 
 @lru_cache(maxsize=1)
-def bilingual(special: tuple[str, ...]) -> Grammar:
-    """All patterns; every group of them is equally common."""
+def bilingual_grammar(special: tuple[str, ...]) -> Grammar:
+    """All patterns; every group of them is equally frequent."""
     templates = [
-        Template({"en": en, "zh": zh}, weight=1 / len(group)) for group in groups() for en, zh in group
+        Template({"en": en, "zh": zh}, weight=1 / len(group)) for group in pattern_groups() for en, zh in group
     ]  # fmt: skip
     return Grammar(LEXICON, templates, special)

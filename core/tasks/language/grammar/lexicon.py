@@ -1,4 +1,4 @@
-"""The words of the grammars: categories with their forms in English and 中文, side by side."""
+"""The words of the grammars: categories with their forms in English and Chinese, side by side."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LEXICON: Lexicon = {
     "modal": rows("en", "will", "can", "must", "should", "may"),
     "compare": rows("en zh", "taller 高", "older 老", "younger 年轻", "stronger 强壮", "faster 快", "richer 富有", "busier 忙"),
 
-    # Names that are also something else: only the neighbours tell.
+    # Ambiguous names: only the context says whether Paris is a person or a place.
     "given": rows("en",
         "Paris", "Jordan", "May", "April", "June", "Austin", "Florence", "Chelsea", "Sydney", "Anna", "Ben", "Carl"),
     "family": rows("en", "Ford", "Washington", "Lincoln", "Jordan", "Disney", "Houston", "London", "Smith", "Brown", "Cooper"),

@@ -1,7 +1,10 @@
-"""Who knows a grammar by heart: what is left for them to guess, nobody can know.
+"""Bayes-optimal prediction of words in sentences of a grammar, by Bayes' rule over its templates.
 
-`NextWord` reads from left to right; `hidden_words` sees both sides of a hole. Both weigh all templates and words by
-Bayes' rule, and so give the best accuracy and the lowest loss a model can reach on fresh sentences.
+    p(word | observed) = Σ_template p(template | observed) · p(word | template, observed)
+    p(template | observed) ∝ p(template) · p(observed | template)
+
+`NextWordModel` predicts from the words to the left, `hidden_word_posterior` from noisy observations of the whole
+sentence. No model can have a higher expected accuracy or a lower expected loss on fresh sentences.
 """
 
 from __future__ import annotations
@@ -14,128 +17,133 @@ from torch import Tensor
 
 from core.tasks.language.grammar.templates import Grammar, Token
 
-Belief = tuple[float, int, dict[str, list[int]]]  # probability so far, template, and the words each slot may hold
+Fillers = dict[str, list[int]]  # by slot, the words of its category that are consistent with the prefix
+Hypothesis = tuple[float, int, Fillers]  # p(template, prefix) up to a factor, the template, its slots
 
 
-class NextWord:
-    """Which word comes next in a sentence of a grammar, from what was read so far."""
+class NextWordModel:
+    """p(next word | prefix) for sentences of one side of a grammar; `weights` (template,) is the prior."""
 
     def __init__(self, grammar: Grammar, side: str, weights: Tensor):
-        """weights (template,): how common each is"""
         self.grammar, self.weights = grammar, weights
         self.tokens = [template.parsed[side][0] for template in grammar.templates]
         self.words = {key: [grammar.ids[w] for w in grammar.lexicon[key[0]][key[1]]] for key in grammar.forms}
-        self.beliefs = cache(self._beliefs)
+        self.hypotheses = cache(self._hypotheses)
         self.next_words = cache(self._next_words)
 
-    def _beliefs(self, read: tuple[int, ...]) -> list[Belief]:
-        """The templates that can begin like this: p(template) · p(words read | template), up to a factor."""
-        if not read:
+    def _hypotheses(self, prefix: tuple[int, ...]) -> list[Hypothesis]:
+        """The templates that can begin with the prefix: p(template) · p(prefix | template), up to a factor."""
+        if not prefix:
             return [(weight, row, {}) for row, weight in enumerate(self.weights.tolist()) if weight]
-        alive = []
-        for weight, row, held in self.beliefs(read[:-1]):
+        consistent = []
+        for weight, row, fillers in self.hypotheses(prefix[:-1]):
             tokens = self.tokens[row]
-            if len(tokens) < len(read):
+            if len(tokens) < len(prefix):
                 continue
-            token = tokens[len(read) - 1]
+            token = tokens[len(prefix) - 1]
             if token.slot:
-                may = self.candidates(token, row, held)
+                candidates = self.candidates(token, row, fillers)
                 words = self.words[token.category, token.form]
-                fits = [k for k in may if words[k] == read[-1]]
-                if fits:
-                    alive.append((weight * len(fits) / len(may), row, {**held, token.slot: fits}))
-            elif self.grammar.ids[token.word] == read[-1]:
-                alive.append((weight, row, held))
-        return alive
+                matches = [k for k in candidates if words[k] == prefix[-1]]
+                if matches:
+                    share = weight * len(matches) / len(candidates)
+                    consistent.append((share, row, {**fillers, token.slot: matches}))
+            elif self.grammar.ids[token.word] == prefix[-1]:
+                consistent.append((weight, row, fillers))
+        return consistent
 
-    def candidates(self, token: Token, row: int, held: dict[str, list[int]]) -> list[int]:
-        """All equally likely. A later slot of a category depends on the first, which has been read by then."""
-        if token.slot in held:
-            return held[token.slot]
+    def candidates(self, token: Token, row: int, fillers: Fillers) -> list[int]:
+        """The words a slot may hold, all equally likely. A category's later slots depend on its first, whose word
+        precedes them."""
+        if token.slot in fillers:
+            return fillers[token.slot]
         slots = self.grammar.templates[row].slots
         k = next(i for i, slot in enumerate(slots) if slot.slot == token.slot)
         size, span, low, first = (
             int(x[row, k]) for x in (self.grammar.sizes, self.grammar.span, self.grammar.low, self.grammar.first)
         )
-        start = low if first == self.grammar.n_slots else low + held[slots[first].slot][0]
+        start = low if first == self.grammar.n_slots else low + fillers[slots[first].slot][0]
         return [(start + i) % size for i in range(span)]
 
-    def _next_words(self, read: tuple[int, ...]) -> dict[int | None, float]:
-        """p(word | words read); None: the sentence is over."""
-        found: dict[int | None, float] = {}
-        for weight, row, held in self.beliefs(read):
+    def _next_words(self, prefix: tuple[int, ...]) -> dict[int | None, float]:
+        """p(word | prefix); None: the sentence is over."""
+        weights: dict[int | None, float] = {}
+        for weight, row, fillers in self.hypotheses(prefix):
             tokens = self.tokens[row]
-            if len(tokens) == len(read):
-                found[None] = found.get(None, 0.0) + weight
+            if len(tokens) == len(prefix):
+                weights[None] = weights.get(None, 0.0) + weight
                 continue
-            token = tokens[len(read)]
+            token = tokens[len(prefix)]
             if token.slot:
-                may = self.candidates(token, row, held)
+                candidates = self.candidates(token, row, fillers)
                 words = self.words[token.category, token.form]
-                for k in may:
-                    found[words[k]] = found.get(words[k], 0.0) + weight / len(may)
+                for k in candidates:
+                    weights[words[k]] = weights.get(words[k], 0.0) + weight / len(candidates)
             else:
                 word = self.grammar.ids[token.word]
-                found[word] = found.get(word, 0.0) + weight
-        total = sum(found.values())
-        return {word: weight / total for word, weight in found.items()}
+                weights[word] = weights.get(word, 0.0) + weight
+        total = sum(weights.values())
+        return {word: weight / total for word, weight in weights.items()}
 
 
-def hidden_words(grammar: Grammar, side: str, lengths: Tensor, evidence: Tensor) -> Tensor:
-    """(n, time, word): p(true word | all that is seen)
+def hidden_word_posterior(grammar: Grammar, side: str, lengths: Tensor, log_likelihood: Tensor) -> Tensor:
+    """(n, time, word): p(true word | all observations)
 
-    evidence (n, time, word): log p(what is seen there | true word), independent between places; lengths (n,).
+    log_likelihood (n, time, word): log p(observation at this position | true word), independent between positions;
+    lengths (n,).
     """
-    n, time, n_words = evidence.shape
-    found = evidence.new_zeros(n, time, n_words)
-    likelihood = evidence.new_full((n, len(grammar.templates)), float("-inf"))
-    parts = []
+    n, time, n_words = log_likelihood.shape
+    posterior = log_likelihood.new_zeros(n, time, n_words)
+    log_joint = log_likelihood.new_full((n, len(grammar.templates)), float("-inf"))
+    by_template = []
     for row in range(len(grammar.templates)):
-        fits = (lengths == grammar.lengths[side][row]).nonzero().squeeze(1)
-        if len(fits):
-            likelihood[fits, row], places = _one_template(grammar, side, row, evidence[fits])
-            parts.append((row, fits, places))
-    belief = likelihood.softmax(1)  # (n, template)
-    for row, fits, places in parts:
-        for place, (words, share) in enumerate(places):
-            found[fits, place] = found[fits, place].index_add(1, words, belief[fits, row, None] * share)
-    return found
+        rows = (lengths == grammar.lengths[side][row]).nonzero().squeeze(1)
+        if len(rows):
+            log_joint[rows, row], positions = _template_posterior(grammar, side, row, log_likelihood[rows])
+            by_template.append((row, rows, positions))
+    template_posterior = log_joint.softmax(1)  # (n, template)
+    for row, rows, positions in by_template:
+        for position, (words, shares) in enumerate(positions):
+            weighted = template_posterior[rows, row, None] * shares
+            posterior[rows, position] = posterior[rows, position].index_add(1, words, weighted)
+    return posterior
 
 
-def _one_template(
-    grammar: Grammar, side: str, row: int, evidence: Tensor
+def _template_posterior(
+    grammar: Grammar, side: str, row: int, log_likelihood: Tensor
 ) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
-    """(n,): log p(template, what is seen); and per place the words it may hold and their probabilities, (n, words)."""
+    """(n,): log p(template, observations); and per position the words it may hold, with
+    p(word | template, observations) (n, words)."""
     template, tokens = grammar.templates[row], grammar.templates[row].parsed[side][0]
-    total = evidence.new_full((len(evidence),), float(grammar.weights[row].log()))
-    seen: dict[str, Tensor] = {}  # by slot, (n, size): log p(what is seen | the slot's word)
+    log_joint = log_likelihood.new_full((len(log_likelihood),), float(grammar.weights[row].log()))
+    slot_likelihood: dict[str, Tensor] = {}  # by slot, (n, size): log p(observations | the slot's word)
     words = []
-    for place, token in enumerate(tokens):
-        written = grammar.lexicon[token.category][token.form] if token.slot else [token.word]
-        words.append(torch.tensor([grammar.ids[word] for word in written]))
+    for position, token in enumerate(tokens):
+        spellings = grammar.lexicon[token.category][token.form] if token.slot else [token.word]
+        words.append(torch.tensor([grammar.ids[word] for word in spellings]))
         if token.slot:
-            seen[token.slot] = seen.get(token.slot, 0) + evidence[:, place, words[-1]]
+            slot_likelihood[token.slot] = slot_likelihood.get(token.slot, 0) + log_likelihood[:, position, words[-1]]
         else:
-            total = total + evidence[:, place, words[-1][0]]
-    shares: dict[str, Tensor] = {}  # by slot, (n, size): p(the slot's word | what is seen, template)
+            log_joint = log_joint + log_likelihood[:, position, words[-1][0]]
+    shares: dict[str, Tensor] = {}  # by slot, (n, size): p(the slot's word | observations, template)
     for category in {token.category for token in template.slots}:
         first, *later = (k for k, token in enumerate(template.slots) if token.category == category)
-        joint = seen[template.slots[first].slot]
-        given = {}  # later slots are independent of each other given the first: (n, first, later)
+        joint = slot_likelihood[template.slots[first].slot]
+        given_first = {}  # (n, first, later): the later slots are independent of each other given the first
         for k in later:
-            given[k] = seen[template.slots[k].slot][:, None] + _apart(grammar, row, k)
-            joint = joint + given[k].logsumexp(2)
-        total = total + joint.logsumexp(1) - math.log(joint.shape[1])
+            given_first[k] = slot_likelihood[template.slots[k].slot][:, None] + _log_conditional(grammar, row, k)
+            joint = joint + given_first[k].logsumexp(2)
+        log_joint = log_joint + joint.logsumexp(1) - math.log(joint.shape[1])
         share = shares[template.slots[first].slot] = joint.softmax(1)
         for k in later:
-            shares[template.slots[k].slot] = (share[:, :, None] * given[k].softmax(2)).sum(1)
-    sure = evidence.new_ones(len(evidence), 1)
-    return total, [(w, shares.get(token.slot, sure)) for w, token in zip(words, tokens, strict=True)]
+            shares[template.slots[k].slot] = (share[:, :, None] * given_first[k].softmax(2)).sum(1)
+    certain = log_likelihood.new_ones(len(log_likelihood), 1)
+    return log_joint, [(w, shares.get(token.slot, certain)) for w, token in zip(words, tokens, strict=True)]
 
 
-def _apart(grammar: Grammar, row: int, k: int) -> Tensor:
-    """(first, later): log p(a later slot's word | the word of its category's first slot)"""
+def _log_conditional(grammar: Grammar, row: int, k: int) -> Tensor:
+    """(first, later): log p(word of the later slot k | word of its category's first slot)"""
     size, span, low = (int(x[row, k]) for x in (grammar.sizes, grammar.span, grammar.low))
-    every = torch.arange(size)
-    away = (every - every[:, None]) % size
-    return torch.where((away >= low) & (away < low + span), -math.log(span), -torch.inf)
+    word = torch.arange(size)
+    distance = (word - word[:, None]) % size
+    return torch.where((distance >= low) & (distance < low + span), -math.log(span), -torch.inf)

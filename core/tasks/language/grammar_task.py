@@ -1,4 +1,4 @@
-"""What the tasks in words have in common: a grammar, answers that its templates know, and reading as people type."""
+"""`GrammarTask`: base of the tasks on sentences of a template grammar, and text to and from words."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ CHINESE = re.compile(r"[\u4e00-\u9fff，。？]")
 NO_SPACE_BEFORE = (".", ",", "?", "!", "'s")
 
 
-class Sentences(Task):
-    """The problem is the grammar's English side."""
+class GrammarTask(Task):
+    """A problem is an English sentence of the grammar; its answer depends on the template only."""
 
     @cached_property
     def grammar(self) -> Grammar:
@@ -25,7 +25,7 @@ class Sentences(Task):
 
     @cached_property
     def answers(self) -> Tensor:
-        """(template, …): the target of all sentences of a template"""
+        """(template, …): the target of each template's sentences"""
         raise NotImplementedError
 
     @property
@@ -36,37 +36,37 @@ class Sentences(Task):
     def longest(self) -> int:
         return min(getattr(self, "max_len", 512), int(self.grammar.lengths["en"].max()))
 
-    def room(self, form: str) -> int:
+    def max_tokens(self, form: str) -> int:
         return int(self.grammar.lengths["en"].max())
 
     def draw(self, n: int, rng: torch.Generator, low: int | None = None, high: int | None = None) -> Examples:
         high = high or self.longest
-        chosen, filled = self.grammar.draw(n, rng, "en", min(low or 1, high), high)
-        return Examples(*self.grammar.render("en", chosen, filled), self.answers[chosen])
+        templates, fillers = self.grammar.draw(n, rng, "en", min(low or 1, high), high)
+        return Examples(*self.grammar.render("en", templates, fillers), self.answers[templates])
 
     def solve(self, source: list[int]) -> list[int] | int | None:
-        found = self.grammar.recognise("en", source)
-        if found is None:
+        parse = self.grammar.parse("en", source)
+        if parse is None:
             return None
-        answer = self.answers[found[0]].tolist()
+        answer = self.answers[parse.template].tolist()
         return answer[: len(source)] if "tags" in self.forms else answer
 
     def split(self, text: str) -> list[str]:
-        """Words and punctuation; capitals where the task has them."""
-        found = []
+        """Words and punctuation, in the capitalisation that the vocabulary has."""
+        words = []
         for word in WORDS.findall(text):
             spellings = (word, word.lower(), word.capitalize(), word.upper())
-            found.append(next((spelling for spelling in spellings if spelling in self.ids), word))
-        return found
+            words.append(next((spelling for spelling in spellings if spelling in self.ids), word))
+        return words
 
     def say(self, ids: list[int]) -> str:
-        return write(self.show(ids))
+        return join_words(self.show(ids))
 
 
-def write(words: list[str]) -> str:
-    """Words as a line: spaces between them, but not before punctuation nor within Chinese."""
+def join_words(words: list[str]) -> str:
+    """Words as one line of text: spaces between them, but not before punctuation nor within Chinese."""
     line = ""
     for word in words:
-        tight = word in NO_SPACE_BEFORE or CHINESE.match(word) or CHINESE.match(line[-1:])
-        line += word if not line or tight else " " + word
+        no_space = word in NO_SPACE_BEFORE or CHINESE.match(word) or CHINESE.match(line[-1:])
+        line += word if not line or no_space else " " + word
     return line

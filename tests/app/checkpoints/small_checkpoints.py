@@ -1,4 +1,4 @@
-"""Small checkpoints as transformers writes them, with a tokenizer that cuts any English word; and how they are asked for."""
+"""Small checkpoints saved by transformers, with a tokenizer for any English text; and requests for them."""
 
 import time
 from pathlib import Path
@@ -11,7 +11,7 @@ from core.text import tokenizer
 SMALL = {
     "vocab_size": 400, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64,
 }  # fmt: skip
-WORDS = ["the capital of France is Paris .", "walnut harbor quilt ember lantern fossil", "she poured the water"]
+TEXTS = ["the capital of France is Paris .", "walnut harbor quilt ember lantern fossil", "she poured the water"]
 HEADS = {
     "masked": transformers.BertForMaskedLM,
     "label": transformers.BertForSequenceClassification,
@@ -23,13 +23,13 @@ HEADS = {
 
 def bert(folder: Path, form: str = "none", **changes) -> transformers.PreTrainedModel:
     torch.manual_seed(0)
-    return _saved(HEADS[form](transformers.BertConfig(**{**SMALL, **changes})), folder, "wordpiece")
+    return _save(HEADS[form](transformers.BertConfig(**{**SMALL, **changes})), folder, "wordpiece")
 
 
 def gpt2(folder: Path) -> transformers.PreTrainedModel:
     torch.manual_seed(0)
     config = transformers.GPT2Config(vocab_size=400, n_embd=32, n_layer=2, n_head=4, bos_token_id=2, eos_token_id=2)
-    return _saved(transformers.GPT2LMHeadModel(config), folder, "bytes")
+    return _save(transformers.GPT2LMHeadModel(config), folder, "bytes")
 
 
 def t5(folder: Path) -> transformers.PreTrainedModel:
@@ -37,23 +37,23 @@ def t5(folder: Path) -> transformers.PreTrainedModel:
     config = transformers.T5Config(
         vocab_size=400, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, decoder_start_token_id=0
     )
-    return _saved(transformers.T5ForConditionalGeneration(config), folder, "unigram")
+    return _save(transformers.T5ForConditionalGeneration(config), folder, "unigram")
 
 
-def _saved(model: transformers.PreTrainedModel, folder: Path, cut: str) -> transformers.PreTrainedModel:
+def _save(model: transformers.PreTrainedModel, folder: Path, algorithm: str) -> transformers.PreTrainedModel:
     model.eval().save_pretrained(folder)
-    tokenizer.train_tokenizer(cut, WORDS * 3, 380).save(folder)
+    tokenizer.train_tokenizer(algorithm, TEXTS * 3, 380).save(folder)
     return model
 
 
-def ask(client, path, **body):
+def post(client, path, **body):
     return client.post(f"/api/{path}", json=body).json()
 
 
 def wait_for(client, name, status="ready"):
     for _ in range(400):
-        told = ask(client, "checkpoints/about", name=name)
-        if told["status"] == status:
-            return told
+        answer = post(client, "checkpoints/about", name=name)
+        if answer["status"] == status:
+            return answer
         time.sleep(0.05)
-    raise AssertionError(told)
+    raise AssertionError(answer)

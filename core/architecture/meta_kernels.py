@@ -1,4 +1,7 @@
-"""Shapes of results without torch's meta kernels: those are written in Python, and slower than small real ones."""
+"""Output shapes of frequent operations on the meta device, without torch's meta kernels.
+
+Those are written in Python, and slower than small real operations.
+"""
 
 from __future__ import annotations
 
@@ -10,29 +13,32 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-LIKE_THE_FIRST = {
+SHAPE_OF_FIRST = {
     *(functional.layer_norm, functional.rms_norm, functional.gelu, functional.relu),
     *(Tensor.softmax, Tensor.sigmoid, Tensor.tanh, torch.sigmoid, torch.tanh),
 }
-BY_ELEMENTS = {Tensor.add, Tensor.sub, Tensor.mul}
+ELEMENTWISE = {Tensor.add, Tensor.sub, Tensor.mul}
 
 
-def shaped(func: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """What an operation on the meta device gives."""
+def call_on_meta(func: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """The result of `func` on meta tensors; for frequent operations an empty tensor of the right shape."""
     if func is functional.linear:
         x, weight = args[:2]
         return x.new_empty(*x.shape[:-1], weight.shape[0])
-    if func in LIKE_THE_FIRST or (func in BY_ELEMENTS and _alike(*args)):
+    if func in SHAPE_OF_FIRST or (func in ELEMENTWISE and _same_shape(*args)):
         return args[0].new_empty(args[0].shape)
     return func(*args, **kwargs)
 
 
-def _alike(first: Any, second: Any) -> bool:
+def _same_shape(first: Any, second: Any) -> bool:
+    """True where the result needs neither broadcasting nor type promotion."""
     if not isinstance(first, Tensor) or not first.is_floating_point():
         return False
     return isinstance(second, float | int) or (second.shape == first.shape and second.dtype == first.dtype)
 
 
-class Shapes(TorchFunctionMode):
+class FastMetaMode(TorchFunctionMode):
+    """Inside this mode every operation goes through `call_on_meta`."""
+
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        return shaped(func, args, kwargs or {})
+        return call_on_meta(func, args, kwargs or {})

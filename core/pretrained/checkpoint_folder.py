@@ -1,7 +1,7 @@
-"""The files of a checkpoint, read with suspicion: a folder may come from anybody.
+"""The files of a checkpoint, which are not trusted: a folder may come from anywhere.
 
-A file must be a plain one below the root, JSON must be small, and weights must be safetensors: pickled ones are
-programs, and are never opened.
+A file must be a regular one below the root, JSON must be small, and weights must be safetensors: pickled ones can run
+any program, and are never opened.
 """
 
 from __future__ import annotations
@@ -15,27 +15,25 @@ from core.pretrained.errors import PretrainedError
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
-MOST_JSON = 4 * 1024**2  # bytes
-MOST_SHARDS = 1_000
-PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack", ".ot")
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model")
+MAX_JSON_BYTES = 4 * 1024**2
+MAX_SHARDS = 1_000
+PICKLE_SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack", ".ot")
 
 
-class Folder:
+class CheckpointFolder:
     def __init__(self, path: str | Path, root: str | Path | None = None):
-        """`root`: nothing outside of it is read, whatever a path or a link says; a relative path begins there."""
+        """`root`: nothing outside of it is read, links followed; a relative path begins there."""
         self.root = None if root is None else Path(root).resolve()
-        given = Path(path) if self.root is None else self.root / path
-        self.path = self._resolved(given)
-        if not os.path.isdir(self.path):  # which says no to a name too long
-            told = str(path)[:200]
-            raise PretrainedError("There is no folder {told}.", told=told)
+        self.path = self._resolve(Path(path) if self.root is None else self.root / path)
+        if not os.path.isdir(self.path):  # False, no error, for a name too long
+            raise PretrainedError("There is no folder {told}.", told=str(path)[:200])
 
-    def _resolved(self, path: Path) -> Path:
+    def _resolve(self, path: Path) -> Path:
         try:
             real = path.resolve()
         except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name with a null in it
-            told, why = str(path)[:200], str(error)[:100]
-            raise PretrainedError("{told} is no path: {why}.", told=told, why=why) from error
+            raise PretrainedError("{told} is no path: {why}.", told=str(path)[:200], why=str(error)[:100]) from error
         if self.root is not None and not real.is_relative_to(self.root):
             raise PretrainedError(
                 "{name} lies outside of {root}, where checkpoints may be read from.",
@@ -48,13 +46,13 @@ class Folder:
         return (self.path / name).exists()
 
     def file(self, name: str) -> Path:
-        """A plain file of this folder, links followed."""
+        """The path of a regular file of this folder, links followed."""
         if Path(name).name != name or "\\" in name or "\0" in name:
             raise PretrainedError(
                 "{name!r} is no plain file name: a checkpoint's files lie in its own folder.",
                 name=name,
             )
-        real = self._resolved(self.path / name)
+        real = self._resolve(self.path / name)
         if not real.is_file():
             raise PretrainedError("There is no file {name} in {path}.", name=name, path=self.path)
         return real
@@ -62,53 +60,53 @@ class Folder:
     def json(self, name: str) -> dict[str, Any]:
         path = self.file(name)
         with path.open("rb") as file:
-            text = file.read(MOST_JSON + 1)
-        if len(text) > MOST_JSON:
+            text = file.read(MAX_JSON_BYTES + 1)
+        if len(text) > MAX_JSON_BYTES:
             raise PretrainedError(
                 "{name} has more than {most_json:,} bytes: that is no {name} of a model.",
                 name=name,
-                most_json=MOST_JSON,
+                most_json=MAX_JSON_BYTES,
             )
-        return parse(text, name)
+        return parse_json(text, name)
 
     def weight_files(self) -> dict[str, list[str] | None]:
-        """File name → the weights that the index promises of it; None if there is no index."""
+        """File name → the weights that the index lists for it; None if there is no index."""
         if self.has(WEIGHTS):
             return {WEIGHTS: None}
         if not self.has(INDEX):
-            raise self._no_weights()
-        places = self.json(INDEX).get("weight_map")
-        if not isinstance(places, dict) or not all(isinstance(place, str) for place in places.values()):
+            raise self._missing_weights()
+        weight_map = self.json(INDEX).get("weight_map")
+        if not isinstance(weight_map, dict) or not all(isinstance(file, str) for file in weight_map.values()):
             raise PretrainedError(
                 "{index} has no weight_map that says which weight is in which file.",
                 index=INDEX,
             )
-        found: dict[str, list[str] | None] = {}
-        for weight, place in places.items():
-            if not place.endswith(".safetensors"):
+        files: dict[str, list[str]] = {}
+        for weight, file in weight_map.items():
+            if not file.endswith(".safetensors"):
                 raise PretrainedError(
                     "{index} says that {weight} is in {place!r}, which is no safetensors file.",
                     index=INDEX,
                     weight=weight,
-                    place=place,
+                    place=file,
                 )
-            found.setdefault(place, []).append(weight)
-        if not found or len(found) > MOST_SHARDS:
+            files.setdefault(file, []).append(weight)
+        if not files or len(files) > MAX_SHARDS:
             raise PretrainedError(
                 "{index} lists {shards} files; there must be 1 to {most_shards}.",
                 index=INDEX,
-                shards=len(found),
-                most_shards=MOST_SHARDS,
+                shards=len(files),
+                most_shards=MAX_SHARDS,
             )
-        return found
+        return {**files}
 
-    def _no_weights(self) -> PretrainedError:
+    def _missing_weights(self) -> PretrainedError:
         names = sorted(path.name for path in self.path.iterdir())
-        pickled = next((name for name in names if name.endswith(PICKLED)), None)
-        return no_safetensors(pickled, str(self.path))
+        pickled = next((name for name in names if name.endswith(PICKLE_SUFFIXES)), None)
+        return missing_weights(pickled, str(self.path))
 
 
-def no_safetensors(pickled: str | None, where: str) -> PretrainedError:
+def missing_weights(pickled: str | None, where: str) -> PretrainedError:
     if pickled is None:
         return PretrainedError("There is no {weights} in {where}.", weights=WEIGHTS, where=where)
     return PretrainedError(
@@ -121,24 +119,23 @@ def no_safetensors(pickled: str | None, where: str) -> PretrainedError:
     )
 
 
-def parse(text: bytes, name: str) -> dict[str, Any]:
-    """JSON as a dictionary in which no key is there twice."""
+def parse_json(text: bytes, name: str) -> dict[str, Any]:
+    """A JSON object as a dictionary; refused if a key is there twice. `name` is the file's, for errors."""
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            seen: set[str] = set()
-            twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        entries = dict(pairs)
+        if len(entries) < len(pairs):
+            keys: set[str] = set()
+            twice = next(key for key, _ in pairs if key in keys or keys.add(key))
             raise PretrainedError("{name} has {twice!r} twice.", name=name, twice=twice)
-        return found
+        return entries
 
     try:
-        found = json.loads(text, object_pairs_hook=once)
+        content = json.loads(text, object_pairs_hook=unique)
     except PretrainedError:
         raise
     except (ValueError, RecursionError) as error:
-        why = str(error)[:120]
-        raise PretrainedError("{name} is not JSON: {why}.", name=name, why=why) from error
-    if not isinstance(found, dict):
+        raise PretrainedError("{name} is not JSON: {why}.", name=name, why=str(error)[:120]) from error
+    if not isinstance(content, dict):
         raise PretrainedError("{name} holds no JSON object.", name=name)
-    return found
+    return content
