@@ -10,12 +10,12 @@ import torch
 
 import core
 from core.analysis.measures import induction
-from core.analysis.training_events import CLEAR
-from demos.stage import Stage, heatmap, play
+from core.analysis.training_events import ROLE_THRESHOLD
+from demos.runner import DemoRunner, heatmap, run_demo
 
 
-def demo(stage: Stage) -> dict[str, float]:
-    run = stage.train(stage.recipe("gpt", "induction"))
+def demo(runner: DemoRunner) -> dict[str, float]:
+    run = runner.train(runner.recipe("gpt", "induction"))
     ids = torch.tensor([run.task.read("t g w b n h c s t g w b n h c s")])
     with torch.no_grad(), core.capture(run.model, "*.weights") as tape:
         run.model(ids)
@@ -25,21 +25,29 @@ def demo(stage: Stage) -> dict[str, float]:
         for head in range(run.model.config.n_heads)
     }
     layer, head = max(scores, key=scores.get)
-    alike = [h for (at, h), score in scores.items() if at == layer and score > CLEAR]
-    whole, without_one, without_all = run.evaluate().accuracy, *(knocked_out(run, layer, h) for h in ([head], alike))
-    print(f"  head {layer}.{head}: induction score {scores[layer, head]:.2f}; clear induction heads: {len(alike)}")
-    print(f"  accuracy {whole:.1%}; without that head {without_one:.1%}; without all of them {without_all:.1%}")
+    induction_heads = [h for (i, h), score in scores.items() if i == layer and score > ROLE_THRESHOLD]
+    accuracy = run.evaluate().accuracy
+    without_one, without_all = (ablated_accuracy(run, layer, heads) for heads in ([head], induction_heads))
+    print(
+        f"  head {layer}.{head}: induction score {scores[layer, head]:.2f}; clear induction heads: {len(induction_heads)}"
+    )
+    print(f"  accuracy {accuracy:.1%}; without that head {without_one:.1%}; without all of them {without_all:.1%}")
     tokens = run.task.show(ids[0].tolist())
     weights = tape[f"blocks.{layer}.attn.weights"][0, head]
-    stage.show("induction_head", heatmap(weights, tokens, tokens, f"Head {layer}.{head}: weights by query and key"))
-    return {"score": scores[layer, head], "whole": whole, "without": without_all}
+    runner.save_figure(
+        "induction_head", heatmap(weights, tokens, tokens, f"Head {layer}.{head}: weights by query and key")
+    )
+    return {"score": scores[layer, head], "whole": accuracy, "without": without_all}
 
 
-def knocked_out(run: core.Run, layer: int, heads: list[int]) -> float:
-    edits = {f"blocks.{layer}.attn.context": core.edits.zero_heads(heads)} if heads else {}  # no head may be clear
+def ablated_accuracy(run: core.Run, layer: int, heads: list[int]) -> float:
+    """Accuracy with the output of these heads set to 0."""
+    edits = (
+        {f"blocks.{layer}.attn.context": core.edits.zero_heads(heads)} if heads else {}
+    )  # there may be no clear head
     with core.edit(run.model, edits):
         return run.evaluate().accuracy
 
 
 if __name__ == "__main__":
-    play(demo, __doc__)
+    run_demo(demo, __doc__)

@@ -12,32 +12,32 @@ import plotly.graph_objects as go
 
 import core
 from core.runs.recipes.fine_tuning import PRETRAINING, TUNING, fine_tuned, pretraining
-from demos.stage import Stage, play
+from demos.runner import DemoRunner, run_demo
 
 LABELS = (8, 32, 128)
-WAYS = {"tuned": "fine-tuned", "scratch": "from scratch"}
+METHODS = {"tuned": "fine-tuned", "scratch": "from scratch"}
 
 
-def demo(stage: Stage) -> dict[str, list[float]]:
-    labels, seeds, share = (LABELS[:1], 1, 20) if stage.fast else (LABELS, 3, 1)
-    pretrained = stage.train(pretraining(PRETRAINING["steps"] // share))
-    found: dict[str, list[list[float]]] = {way: [[] for _ in labels] for way in WAYS}  # (labels, seed)
+def demo(runner: DemoRunner) -> dict[str, list[float]]:
+    labels, seeds, share = (LABELS[:1], 1, 20) if runner.fast else (LABELS, 3, 1)
+    pretrained = runner.train(pretraining(PRETRAINING["steps"] // share))
+    results: dict[str, list[list[float]]] = {method: [[] for _ in labels] for method in METHODS}  # (labels, seed)
     for i, n in enumerate(labels):
-        for seed in range(stage.seed, stage.seed + seeds):
+        for seed in range(runner.seed, runner.seed + seeds):
             tuned = fine_tuned(pretrained, n, seed, TUNING["steps"] // share)
-            for way, run in {"tuned": tuned, "scratch": core.Run(tuned.recipe.from_scratch, seed)}.items():
+            for method, run in {"tuned": tuned, "scratch": core.Run(tuned.recipe.from_scratch, seed)}.items():
                 for _ in run.train():
                     pass
-                found[way][i].append(run.evaluate(1000).accuracy)
-        shares = ", ".join(f"{name} {mean(found[way][i]):.1%}" for way, name in WAYS.items())
+                results[method][i].append(run.evaluate(1000).accuracy)
+        shares = ", ".join(f"{name} {mean(results[method][i]):.1%}" for method, name in METHODS.items())
         print(f"  {n:3} labelled sentences: {shares} of the tags right")
-    means = {way: [mean(accuracies) for accuracies in found[way]] for way in WAYS}
+    means = {method: [mean(accuracies) for accuracies in results[method]] for method in METHODS}
     title = "Tags right on new sentences, by how many labelled ones there were"
-    figure = go.Figure([go.Scatter(x=labels, y=means[way], name=name) for way, name in WAYS.items()])
+    figure = go.Figure([go.Scatter(x=labels, y=means[method], name=name) for method, name in METHODS.items()])
     figure.update_layout(title=title, xaxis={"type": "log", "tickvals": labels, "title": "labelled sentences"})
-    stage.show("fine_tuning", figure)
+    runner.save_figure("fine_tuning", figure)
     return means
 
 
 if __name__ == "__main__":
-    play(demo, __doc__)
+    run_demo(demo, __doc__)

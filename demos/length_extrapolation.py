@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from demos.stage import Stage, play
+from demos.runner import DemoRunner, run_demo
 
 VARIANTS = {"rope": "default", "learned": "learned", "t5": "t5", "sinusoidal": "sinusoidal", "alibi": "alibi"}
 LENGTHS = (4, 8, 12, 16, 20, 24)
 
 
-def demo(stage: Stage) -> dict[str, list[float]]:
-    found = {}
+def demo(runner: DemoRunner) -> dict[str, list[float]]:
+    accuracies = {}
     figure = go.Figure(layout={"title": "Copy: accuracy by length, trained up to 12"})
-    for scheme, variant in list(VARIANTS.items())[: 2 if stage.fast else None]:
-        run = stage.train(stage.recipe("transformer", "copy", variant))
-        found[scheme] = [run.evaluate(128, length=length).accuracy for length in LENGTHS]
-        print(f"  {scheme:11}" + "".join(f"{n:4}: {a:4.0%} " for n, a in zip(LENGTHS, found[scheme], strict=True)))
-        figure.add_scatter(x=LENGTHS, y=found[scheme], name=scheme)
+    for scheme, variant in list(VARIANTS.items())[: 2 if runner.fast else None]:
+        run = runner.train(runner.recipe("transformer", "copy", variant))
+        accuracies[scheme] = [run.evaluate(128, length=length).accuracy for length in LENGTHS]
+        print(
+            f"  {scheme:11}" + "".join(f"{n:4}: {a:4.0%} " for n, a in zip(LENGTHS, accuracies[scheme], strict=True))
+        )
+        figure.add_scatter(x=LENGTHS, y=accuracies[scheme], name=scheme)
     figure.update_yaxes(title="share of tokens right", range=[0, 1.02])
     figure.update_xaxes(title="length")
-    stage.show("length_extrapolation", figure)
-    return found
+    runner.save_figure("length_extrapolation", figure)
+    return accuracies
 
 
 if __name__ == "__main__":
-    play(demo, __doc__)
+    run_demo(demo, __doc__)

@@ -1,4 +1,4 @@
-"""Named entities with and without a CRF, from only 50 sentences: the CRF knows which tags may follow each other.
+"""Named entities with and without a CRF, from only 50 sentences: the CRF models which tags may follow each other.
 
 Expected, on 1000 new sentences: more tags right with every seed, about two points in the mean, and never an I- tag that
 continues nothing. The softmax tagger writes many of those.
@@ -17,39 +17,41 @@ from statistics import mean
 import torch
 
 import core
-from demos.stage import Stage, heatmap, play
+from demos.runner import DemoRunner, heatmap, run_demo
 
-WAYS = {"few": "softmax", "few-crf": "CRF"}
+VARIANTS = {"few": "softmax", "few-crf": "CRF"}
 
 
-def demo(stage: Stage) -> dict[str, float]:
-    right: dict[str, list[float]] = {variant: [] for variant in WAYS}
-    broken: dict[str, list[int]] = {variant: [] for variant in WAYS}
-    for seed in range(stage.seed, stage.seed + (1 if stage.fast else 5)):
-        for variant in WAYS:
-            run = stage.train(stage.recipe("lstm", "entities", variant), seed)
-            right[variant].append(run.evaluate(1000).accuracy)
-            broken[variant].append(illegal(run))
-    for variant, name in WAYS.items():
-        shares = " ".join(f"{share:.1%}" for share in right[variant])
-        print(f"  {name:8}{mean(right[variant]):.1%} of the tags right ({shares}), impossible: {broken[variant]}")
+def demo(runner: DemoRunner) -> dict[str, float]:
+    accuracies: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
+    illegal: dict[str, list[int]] = {variant: [] for variant in VARIANTS}
+    for seed in range(runner.seed, runner.seed + (1 if runner.fast else 5)):
+        for variant in VARIANTS:
+            run = runner.train(runner.recipe("lstm", "entities", variant), seed)
+            accuracies[variant].append(run.evaluate(1000).accuracy)
+            illegal[variant].append(count_illegal(run))
+    for variant, name in VARIANTS.items():
+        shares = " ".join(f"{share:.1%}" for share in accuracies[variant])
+        print(
+            f"  {name:8}{mean(accuracies[variant]):.1%} of the tags right ({shares}), impossible: {illegal[variant]}"
+        )
     names = [str(name) for name in run.task.label_names]
     title = "The CRF's transition scores: from (row) to (column)"
-    stage.show(
+    runner.save_figure(
         "crf_transitions",
         heatmap(run.model.head.crf.transition.detach(), names, names, title, colorscale="RdBu", zmid=0),
     )
     return {
-        "softmax": mean(right["few"]),
-        "crf": mean(right["few-crf"]),
-        "least": min(crf - softmax for softmax, crf in zip(*right.values(), strict=True)),
-        "broken_softmax": min(broken["few"]),
-        "broken_crf": sum(broken["few-crf"]),
+        "softmax": mean(accuracies["few"]),
+        "crf": mean(accuracies["few-crf"]),
+        "least": min(crf - softmax for softmax, crf in zip(*accuracies.values(), strict=True)),
+        "broken_softmax": min(illegal["few"]),
+        "broken_crf": sum(illegal["few-crf"]),
     }
 
 
-def illegal(run: core.Run, n: int = 1000) -> int:
-    """How often an I-X tag stands behind anything but B-X or I-X in what the model writes."""
+def count_illegal(run: core.Run, n: int = 1000) -> int:
+    """The number of predicted I-X tags after anything but B-X or I-X."""
     batch = run.task.lay_out(run.task.evaluation(n), "tags")
     with torch.no_grad():
         logits = run.model(*batch.inputs).logits
@@ -66,4 +68,4 @@ def illegal(run: core.Run, n: int = 1000) -> int:
 
 
 if __name__ == "__main__":
-    play(demo, __doc__)
+    run_demo(demo, __doc__)

@@ -7,28 +7,30 @@ from __future__ import annotations
 
 import torch
 
-from demos.stage import Stage, heatmap, play
+from demos.runner import DemoRunner, heatmap, run_demo
 
 
-def demo(stage: Stage) -> dict[str, float]:
-    found = {}
+def demo(runner: DemoRunner) -> dict[str, float]:
+    accuracies = {}
     for family in ("lstm", "bert"):
-        run = stage.train(stage.recipe(family, "sentence classes"))
-        found[family] = run.evaluate(1000).accuracy
+        run = runner.train(runner.recipe(family, "sentence classes"))
+        accuracies[family] = run.evaluate(1000).accuracy
     task = run.task
     examples = task.evaluation(1000)
     batch = task.lay_out(examples, "label")
     with torch.no_grad():
-        said = run.model(*batch.inputs).logits.argmax(-1)
+        predictions = run.model(*batch.inputs).logits.argmax(-1)
     names = [str(name) for name in task.label_names]
     table = torch.zeros(len(names), len(names))
-    table.index_put_((batch.target, said), torch.ones(len(said)), accumulate=True)
+    table.index_put_((batch.target, predictions), torch.ones(len(predictions)), accumulate=True)
     for i in range(3):
         sentence = task.say(examples.source[i, : examples.source_lengths[i]].tolist())
-        print(f"  “{sentence}” → {names[said[i]]} (right: {names[batch.target[i]]})")
-    stage.show("sentence_classes", heatmap(table, names, names, "BERT: right class (row) and answer (column)"))
-    return found
+        print(f"  “{sentence}” → {names[predictions[i]]} (right: {names[batch.target[i]]})")
+    runner.save_figure(
+        "sentence_classes", heatmap(table, names, names, "BERT: right class (row) and answer (column)")
+    )
+    return accuracies
 
 
 if __name__ == "__main__":
-    play(demo, __doc__)
+    run_demo(demo, __doc__)

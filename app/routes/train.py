@@ -144,7 +144,7 @@ def fork(key: str, body: ForkBody, request: Request) -> dict[str, Any]:
     requests.check_no_task_sizes(body.model)
     recipe = fork_recipe(run, body.step, {**body.model, **body.training})
     requests.check_size(recipe)
-    run.forked(recipe, seed)  # raises if the shapes of the weights would change
+    run.derive(recipe, seed)  # raises if the shapes of the weights would change
     return _start_job(recipe, seed, body.page or _address(request))
 
 

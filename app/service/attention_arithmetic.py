@@ -30,7 +30,7 @@ def capture_at_step(
     run: AnyRun, model_input: ModelInput, step: int, *patterns: str, keep: Keep | None = None
 ) -> tuple[nn.Module, Tape]:
     """The model with the weights of the snapshot at a step, and the tape of its forward pass."""
-    for _, model in run.views(step):
+    for _, model in run.snapshot_models(step):
         with core.capture(model, *patterns, keep=keep) as tape:
             model(*model_input.batch.inputs)
         return model, tape

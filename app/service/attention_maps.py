@@ -56,7 +56,7 @@ class AttentionStack:
         for name, values in measure_heads(weights, self.queries, self.keys, self.model_input).items():
             self.measures.setdefault(name, torch.empty(self.shape[:3]))[snapshot, layer] = values
         if self.rollout is not None:  # needs only the mean over each layer's heads
-            mixed = measures.passed_on(weights.mean(0))
+            mixed = measures.mix_residual(weights.mean(0))
             self.rollout_below = mixed if self.rollout_below is None or layer == 0 else mixed @ self.rollout_below
             store_weights(self.rollout[snapshot], layer, pool(self.rollout_below[None], self.pooled)[0])
 
@@ -114,7 +114,7 @@ def measure_heads(weights: Tensor, queries: str, keys: str, model_input: ModelIn
         "own": measures.own_token(weights),
         "first": measures.first_token(weights),
     }
-    repeats = measures.after_occurrences(ids).any(-1).sum()
+    repeats = measures.induction_targets(ids).any(-1).sum()
     if repeats >= MIN_REPEATED * len(ids):
         values["induction"] = measures.induction(weights, ids)
     return values

@@ -101,7 +101,7 @@ def _free_text_input(run: PretrainedRun, text: str) -> ModelInput:
 def held_out_input(run: AnyRun, index: int, seed: int = 0) -> ModelInput:
     """Example `index` of those held out of training; for a pretrained model, one of the example texts."""
     if isinstance(run, PretrainedRun):
-        return _free_text_input(run, run.task.own_names(example_text(run.task.forms[0], index)))
+        return _free_text_input(run, run.task.spell_special_tokens(example_text(run.task.forms[0], index)))
     examples = run.task.evaluation(index + 1, seed=seed).pick(torch.tensor([index]))
     source = examples.source[0, : examples.source_lengths[0]].tolist()
     batch = run.task.lay_out(examples, run.task.form(run.model))

@@ -18,7 +18,7 @@ from app.service.attention_arithmetic import capture_at_step
 from app.service.attention_maps import ATTENTION_POINTS
 from app.service.inputs import AnyRun, ModelInput
 from core import InputError
-from core.analysis.head_similarity import ALIKE, COUNTS, FEWEST_TOKENS, head_similarity, profile
+from core.analysis.head_similarity import FEATURE_WEIGHTS, FEWEST_TOKENS, SIMILAR, head_profile, head_similarity
 from core.capture.point_names import INPUT_SELF_ATTENTION_WEIGHTS
 from core.tasks.base import SPECIAL
 
@@ -68,7 +68,7 @@ def profile_heads(run: AnyRun, model_input: ModelInput, step: int) -> HeadProfil
         elif match := INPUT_SELF_ATTENTION_WEIGHTS.fullmatch(name):
             point = match["module"]
             points.append(point)
-            profiles.append(profile(value[0], ids, special, masks.get(point)))
+            profiles.append(head_profile(value[0], ids, special, masks.get(point)))
             special_weight.append(value[0][..., special].sum(-1)[:, ~special].mean(-1))
 
     capture_at_step(run, model_input, step, *ATTENTION_POINTS, keep=reduce_layer)
@@ -116,8 +116,8 @@ def pack_similar_heads(
         "step": last_step,
         "heads": len(ranked),
         "median": float(torch.stack([similarity[location] for location in ranked]).median()),
-        "alike": ALIKE,
-        "measures": [name for name in COUNTS if name in profiles.profile and name in candidates.profile],
+        "alike": SIMILAR,
+        "measures": [name for name in FEATURE_WEIGHTS if name in profiles.profile and name in candidates.profile],
     }
     own_map, own_side = collect_maps(run, profiles, [(layer, head)], step)
     best_maps, best_side = collect_maps(other_run, candidates, best, last_step)

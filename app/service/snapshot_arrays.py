@@ -15,7 +15,7 @@ from app.service.attention_maps import ATTENTION_POINTS, AttentionStack, empty_s
 from app.service.generation.predictions import describe_prediction
 from app.service.inputs import AnyRun, ModelInput
 from core import InputError
-from core.analysis.training_events import CLEAR
+from core.analysis.training_events import ROLE_THRESHOLD
 from core.capture.point_names import RECURRENT_POINT
 from core.capture.tape import Keep, Tape
 
@@ -78,7 +78,7 @@ class SnapshotArrays:
             "heads": stacks,
             "cells": layers,
             "answers": self.predictions,
-            "clear": CLEAR,
+            "clear": ROLE_THRESHOLD,
         }
         return payload.pack(header, arrays)
 
@@ -87,7 +87,7 @@ def collect_arrays(run: AnyRun, model_input: ModelInput) -> SnapshotArrays:
     """Runs the model at every snapshot. Attention maps are reduced layer by layer: together they may be gigabytes."""
     stacks = empty_stacks(run.model, model_input, len(run.snapshots))
     states, predictions = [], []
-    for index, (_, model) in enumerate(run.views()):
+    for index, (_, model) in enumerate(run.snapshot_models()):
         tape = _capture(model, model_input, lambda name, value, at=index: record_capture(stacks, at, name, value))
         recurrent = {name: tape[name] for name in tape.names() if RECURRENT_POINT.fullmatch(name)}
         states.append(limit_precision(recurrent, len(run.snapshots), model_input))

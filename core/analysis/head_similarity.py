@@ -1,20 +1,20 @@
-"""How alike two attention heads are, also of different models: by what they do with the same text.
+"""Similarity of two attention heads, also of different models, by their attention on the same text.
 
 A head's profile is six numbers from 0 to 1, over the tokens of the text itself. Special tokens ([CLS], <s> …) are left
-out, as queries and as keys, and the weight on them is not shared out among the others: a head that rests on [SEP] has
-small shares everywhere. With w_qk the weights that remain, n_q the keys that query q may see, d_q the furthest of them:
+out, as queries and as keys, without renormalising: a head that attends to [SEP] has small weights everywhere. With w_qk
+the remaining weights, n_q the number of keys that query q may attend to, d_q the greatest distance among them:
 
-    entropy    mean over q of −Σ_k w log₂ w / log₂ n_q          (queries with a choice)
+    entropy    mean over q of −Σ_k w log₂ w / log₂ n_q          (queries with n_q > 1)
     distance   mean over q of Σ_k w |q − k| / d_q
     previous   mean weight on the token before                  (`core.analysis.measures`, as the next three)
     own        … on the token itself
     first      … on the first token, the first query left out
     induction  … on the tokens that followed earlier occurrences of the current one
 
-    likeness(a, b) = 1 − Σ_i c_i |a_i − b_i| / Σ_i c_i
+    similarity(a, b) = 1 − Σ_i c_i |a_i − b_i| / Σ_i c_i
 
-with c = 1 for entropy and distance, which say how a head looks, and 2 for the four shares, which say at what. Induction
-counts only where both texts repeat enough of their tokens for it to be judged.
+with c = 1 for entropy and distance, which describe the spread of attention, and 2 for the four weights, which describe
+its target. Induction counts only if both texts repeat enough of their tokens.
 """
 
 from __future__ import annotations
@@ -24,48 +24,47 @@ from torch import Tensor
 
 from core.analysis import measures
 
-COUNTS = {"entropy": 1.0, "distance": 1.0, "previous": 2.0, "own": 2.0, "first": 2.0, "induction": 2.0}
-FEWEST_REPEATS = 0.25  # of the tokens must have occurred before, or induction cannot be judged
+FEATURE_WEIGHTS = {"entropy": 1.0, "distance": 1.0, "previous": 2.0, "own": 2.0, "first": 2.0, "induction": 2.0}
+FEWEST_REPEATS = 0.25  # share of tokens that must have occurred before for induction to be defined
 FEWEST_TOKENS = 3
-ALIKE = 0.85  # from here on two heads are called alike
+SIMILAR = 0.85  # the similarity from which on two heads are called similar
 
 
-def profile(weights: Tensor, ids: Tensor, special: Tensor, allowed: Tensor | None = None) -> dict[str, Tensor]:
-    """Name → (…): weights (…, time, time), ids (time,), special (time,) True where a token is left out,
-    allowed (time, time) True where a query may look; None: everywhere."""
-    kept = (~special).nonzero().squeeze(1)
-    weights, ids = weights[..., kept[:, None], kept], ids[kept]
-    allowed = torch.ones(len(kept), len(kept), dtype=torch.bool) if allowed is None else allowed[kept[:, None], kept]
-    found = {
-        "entropy": _relative_entropy(weights, allowed),
-        "distance": _relative_distance(weights, allowed),
+def head_profile(weights: Tensor, ids: Tensor, special: Tensor, allowed: Tensor | None = None) -> dict[str, Tensor]:
+    """Feature name → (…), one value per head.
+
+    weights (…, time, time); ids (time,); special (time,), True where a token is left out; allowed (time, time), True
+    where a query may attend to a key (None: everywhere).
+    """
+    included = (~special).nonzero().squeeze(1)
+    weights, ids = weights[..., included[:, None], included], ids[included]
+    if allowed is None:
+        allowed = torch.ones(len(included), len(included), dtype=torch.bool)
+    else:
+        allowed = allowed[included[:, None], included]
+    features = {
+        "entropy": measures.normalised_entropy(weights, allowed).nanmean(-1),
+        "distance": _normalised_distance(weights, allowed),
         "previous": measures.previous_token(weights),
         "own": measures.own_token(weights),
         "first": measures.first_token(weights),
     }
-    if measures.after_occurrences(ids).any(-1).sum() >= FEWEST_REPEATS * len(ids):
-        found["induction"] = measures.induction(weights, ids)
-    return found
+    if measures.induction_targets(ids).any(-1).sum() >= FEWEST_REPEATS * len(ids):
+        features["induction"] = measures.induction(weights, ids)
+    return features
 
 
-def _relative_entropy(weights: Tensor, allowed: Tensor) -> Tensor:
-    choices = allowed.sum(-1)  # (query,)
-    bits = -(weights * weights.clamp(min=1e-12).log2()).sum(-1)  # (…, query)
-    with_choice = choices > 1
-    return (bits[..., with_choice] / choices[with_choice].log2()).mean(-1)
+def _normalised_distance(weights: Tensor, allowed: Tensor) -> Tensor:
+    position = torch.arange(len(allowed))
+    distance = (position[:, None] - position).abs()  # (query, key)
+    greatest = (distance * allowed).amax(-1)  # (query,)
+    mean = (weights * distance).sum(-1)  # (…, query)
+    defined = greatest > 0
+    return (mean[..., defined] / greatest[defined]).mean(-1)
 
 
-def _relative_distance(weights: Tensor, allowed: Tensor) -> Tensor:
-    time = torch.arange(len(allowed))
-    away = (time[:, None] - time).abs()  # (query, key)
-    furthest = (away * allowed).amax(-1)  # (query,)
-    far = (weights * away).sum(-1)
-    somewhere = furthest > 0
-    return (far[..., somewhere] / furthest[somewhere]).mean(-1)
-
-
-def head_similarity(one: dict[str, Tensor], others: dict[str, Tensor]) -> Tensor:
-    """(…): one head's profile against those of others; what only one of both has does not count."""
-    shared = [name for name in COUNTS if name in one and name in others]
-    apart = sum(COUNTS[name] * (one[name] - others[name]).abs() for name in shared)
-    return 1 - apart / sum(COUNTS[name] for name in shared)
+def head_similarity(profile: dict[str, Tensor], others: dict[str, Tensor]) -> Tensor:
+    """(…): one head's profile compared with those of others; features that one side lacks do not count."""
+    shared = [name for name in FEATURE_WEIGHTS if name in profile and name in others]
+    differences = (FEATURE_WEIGHTS[name] * (profile[name] - others[name]).abs() for name in shared)
+    return 1 - sum(differences, start=torch.zeros(())) / sum(FEATURE_WEIGHTS[name] for name in shared)

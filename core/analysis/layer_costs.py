@@ -1,8 +1,8 @@
-"""One layer of each kind, stated and measured: recurrent, convolutional, attention (Vaswani et al. 2017, table 1)."""
+"""Costs of one recurrent, convolutional and attention layer, predicted and measured (Vaswani et al. 2017, table 1)."""
 
 from __future__ import annotations
 
-import time as clock
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,19 +24,20 @@ KERNEL, HEADS, ROUNDS = 3, 4, 7
 
 @dataclass(frozen=True)
 class LayerCost:
-    """What is stated, and what is measured at n and at 2n tokens."""
+    """Predicted complexities as formulas, and measurements at n and at 2n tokens."""
 
     name: str
-    cost: str  # operations
-    steps: str  # that must wait for each other
-    path: str  # from the first token to the last
+    cost: str  # number of operations
+    steps: str  # sequential operations
+    path: str  # length from the first token to the last
     flops: tuple[int, int]
     seconds: tuple[float, float]
-    chain: tuple[int, int]  # the longest chain of operations, each of which needs the one before
-    hops: tuple[int, int]  # layers or time steps until the last place knows of the first token
+    chain: tuple[int, int]  # longest chain of dependent operations
+    hops: tuple[int, int]  # layers or positions until the last output depends on the first token
 
 
-def layers_compared(n: int = 256, width: int = 64) -> list[LayerCost]:
+def compare_layers(n: int = 256, width: int = 64) -> list[LayerCost]:
+    """The costs of the three kinds of layers."""
     with seeded(0):
         rnn, cnn = RnnLayer(width, width).eval(), nn.Conv1d(width, width, KERNEL, padding=KERNEL // 2).eval()
         attention = Attention(width, HEADS).eval()
@@ -48,22 +49,22 @@ def layers_compared(n: int = 256, width: int = 64) -> list[LayerCost]:
         return cnn(x.transpose(1, 2)).transpose(1, 2)
 
     def attend(x: Tensor) -> Tensor:
-        places = torch.arange(x.shape[1])
-        return attention(x, Scope(Relative(), places, places))
+        positions = torch.arange(x.shape[1])
+        return attention(x, Scope(Relative(), positions, positions))
 
-    stated = {
+    layers = {
         "rnn": ("n · d²", "n", "n", recur, lambda x: recur(x, "fused")),
         "cnn": ("k · n · d²", "1", "n / ⌊k/2⌋", convolve, convolve),
         "attention": ("n² · d", "1", "1", attend, attend),
     }
-    timed = _seconds([fast for *_, fast in stated.values()], n, width)
-    found = []
-    for (name, (cost, steps, path, layer, _)), seconds in zip(stated.items(), timed, strict=True):
-        flops = tuple(_flops(layer, size, width) for size in (n, 2 * n))
-        chain = tuple(_chain(layer, size, width) for size in (n, 2 * n))
-        hops = tuple(_hops(name, layer, size, width) for size in (n, 2 * n))
-        found.append(LayerCost(name, cost, steps, path, flops, seconds, chain, hops))
-    return found
+    durations = _seconds([fused for *_, fused in layers.values()], n, width)
+    costs = []
+    for (name, (cost, steps, path, layer, _)), seconds in zip(layers.items(), durations, strict=True):
+        flops = _flops(layer, n, width), _flops(layer, 2 * n, width)
+        chain = _chain(layer, n, width), _chain(layer, 2 * n, width)
+        hops = _hops(name, layer, n, width), _hops(name, layer, 2 * n, width)
+        costs.append(LayerCost(name, cost, steps, path, flops, seconds, chain, hops))
+    return costs
 
 
 def _example(n: int, width: int) -> Tensor:
@@ -72,16 +73,16 @@ def _example(n: int, width: int) -> Tensor:
 
 @torch.no_grad()
 def _seconds(layers: list[Callable[[Tensor], Tensor]], n: int, width: int) -> list[tuple[float, float]]:
-    """The quickest of several passes, taken in turns, so that a busy machine disturbs all alike."""
+    """The minimum over several passes at n and 2n tokens; layers take turns, so that other load affects all alike."""
     inputs = [_example(size, width) for size in (n, 2 * n)]
-    taken = [([], []) for _ in layers]
+    durations: list[tuple[list[float], list[float]]] = [([], []) for _ in layers]
     for _ in range(ROUNDS):
-        for layer, times in zip(layers, taken, strict=True):
-            for x, kept in zip(inputs, times, strict=True):
-                start = clock.perf_counter()
+        for layer, by_length in zip(layers, durations, strict=True):
+            for x, times in zip(inputs, by_length, strict=True):
+                start = time.perf_counter()
                 layer(x)
-                kept.append(clock.perf_counter() - start)
-    return [(min(short), min(long)) for short, long in taken]
+                times.append(time.perf_counter() - start)
+    return [(min(short), min(long)) for short, long in durations]
 
 
 @torch.no_grad()
@@ -93,34 +94,34 @@ def _flops(layer: Callable[[Tensor], Tensor], n: int, width: int) -> int:
 
 @torch.no_grad()
 def _chain(layer: Callable[[Tensor], Tensor], n: int, width: int) -> int:
-    x, chains = _example(n, width), _Chains()
-    with chains:
+    x, counter = _example(n, width), _ChainCounter()
+    with counter:
         out = layer(x)
-    return chains.lengths[id(out)]
+    return counter.lengths[id(out)]
 
 
-class _Chains(TorchFunctionMode):
-    """How many operations, one after the other, it took to make each tensor."""
+class _ChainCounter(TorchFunctionMode):
+    """For each tensor, the length of the longest chain of torch operations that led to it."""
 
     def __init__(self):
         super().__init__()
         self.lengths: dict[int, int] = {}
-        self.held: list[Any] = []
+        self.alive: list[Any] = []  # so that no id is reused
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
         before = max((self.lengths.get(id(tensor), 0) for tensor in iter_tensors([args, kwargs])), default=0)
         for tensor in iter_tensors(out):
             self.lengths[id(tensor)] = before + 1
-            self.held.append(tensor)
+            self.alive.append(tensor)
         return out
 
 
 @torch.no_grad()
 def _hops(name: str, layer: Callable[[Tensor], Tensor], n: int, width: int) -> int:
-    """Put on top of itself until the last place depends on the first token, which is not a number, and spreads.
+    """The number of stacked layers after which the last output depends on the first token, found by letting NaN spread.
 
-    A recurrent layer gets there by itself, in as many steps as there are tokens.
+    One recurrent layer suffices, but passes n positions: n.
     """
     x = _example(n, width)
     x[0, 0] = torch.nan

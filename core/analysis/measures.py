@@ -1,4 +1,4 @@
-"""Numbers read off a model or its tape: what its parameters are, what its heads do."""
+"""Measures of models: parameter counts, attention (entropy, roles, rollout), gates, states and gradients."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from core.capture.tape import capture
 from core.layers.masks import valid_mask
 from core.tasks.layouts import Batch
+from core.training.loop import head_of
 
 
 def count_parameters(model: nn.Module, depth: int = 1) -> dict[str, int]:
@@ -24,12 +25,25 @@ def count_parameters(model: nn.Module, depth: int = 1) -> dict[str, int]:
 
 
 def entropy(weights: Tensor) -> Tensor:
-    """(…, query, key) → (…): −Σ w log₂ w in bits, averaged over queries; 0 = looks at one token"""
-    return -(weights * weights.clamp(min=1e-12).log2()).sum(-1).mean(-1)
+    """(…, query, key) → (…): −Σ w log₂ w in bits, averaged over queries; 0: all weight on one token"""
+    return _entropy_per_query(weights).mean(-1)
+
+
+def normalised_entropy(weights: Tensor, allowed: Tensor) -> Tensor:
+    """(…, query, key) → (…, query): −Σ w log₂ w / log₂ n, 0 to 1, with n the keys that a query may attend to
+
+    allowed is True for those keys, broadcastable to the weights; nan for queries with fewer than two.
+    """
+    choices = allowed.sum(-1)  # (…, query)
+    return torch.where(choices > 1, _entropy_per_query(weights) / choices.clamp(min=2).log2(), torch.nan)
+
+
+def _entropy_per_query(weights: Tensor) -> Tensor:
+    return -(weights * weights.clamp(min=1e-12).log2()).sum(-1)
 
 
 def distance(weights: Tensor) -> Tensor:
-    """(…): how far back or ahead it looks, Σ w |query − key|, averaged over queries"""
+    """(…): mean attention distance Σ w |query − key|, averaged over queries"""
     query, key = (torch.arange(n, device=weights.device) for n in weights.shape[-2:])
     return (weights * (query[:, None] - key).abs()).sum(-1).mean(-1)
 
@@ -45,39 +59,39 @@ def own_token(weights: Tensor) -> Tensor:
 
 
 def first_token(weights: Tensor) -> Tensor:
-    """(…): weight on the first token, where idle heads rest; the first query, which may have no choice, left out
+    """(…): weight on the first token (the attention sink); the first query, which may have no other, left out
 
-    0 when there is no other.
+    0 when there is no other query.
     """
     return _mean(weights[..., 1:, 0])
 
 
-def after_occurrences(ids: Tensor) -> Tensor:
-    """(query, key): True at every token that followed an earlier occurrence of the current one, itself left out
+def induction_targets(ids: Tensor) -> Tensor:
+    """(query, key): True where the key followed an earlier occurrence of the query's token, the query itself excluded
 
     M_qk = 1 where ids_{k−1} = ids_q and k < q.
     """
-    time = torch.arange(len(ids), device=ids.device)
+    position = torch.arange(len(ids), device=ids.device)
     follows = torch.zeros(len(ids), len(ids), dtype=torch.bool, device=ids.device)
     follows[:, 1:] = ids[:, None] == ids[:-1]
-    return follows & (time < time[:, None])
+    return follows & (position < position[:, None])
 
 
 def induction(weights: Tensor, ids: Tensor) -> Tensor:
     """(…): weight on the tokens that followed the earlier occurrences of the current one, all of them together
 
-    Σ_k M_qk w_qk, M from `after_occurrences`, averaged over the queries that have such tokens; 0 when none has.
-    weights (…, time, time), ids (time,). In a text said twice each token has one earlier occurrence, and this is the
+    Σ_k M_qk w_qk, M from `induction_targets`, averaged over the queries that have such tokens; 0 when none has.
+    weights (…, time, time), ids (time,). In a text repeated once each token has one earlier occurrence, and this is the
     prefix-matching score of Olsson et al. 2022 (arxiv.org/abs/2209.11895).
     """
-    after = after_occurrences(ids)
-    return _mean((weights * after).sum(-1)[..., after.any(-1)])
+    targets = induction_targets(ids)
+    return _mean((weights * targets).sum(-1)[..., targets.any(-1)])
 
 
 def agreement(weights: Tensor, ideal: list[list[int]]) -> Tensor:
-    """(…): weight on the right source tokens; weights (…, target, source), `ideal` names them per target
+    """(…): weight on the ideal source positions; weights (…, target, source), `ideal` lists them per target
 
-    Averaged over the targets that have such tokens; 0 when none has.
+    Averaged over the targets that have any; 0 when none has.
     """
     marks = torch.zeros(len(ideal), weights.shape[-1], device=weights.device)
     for row, sources in enumerate(ideal):
@@ -91,34 +105,34 @@ def _mean(values: Tensor) -> Tensor:
 
 
 def rollout(weights: Tensor) -> Tensor:
-    """(…, layer, head, time, time) → (…, layer, time, time): how much of each token has reached each place by a layer
+    """(…, layer, head, time, time) → (…, layer, time, time): attention rollout, the share of each token in each position
 
     R_l = Â_l R_{l−1},  R_{−1} = I,  where Â_l is ½ A_l + ½ I with its rows scaled to sum to 1 and A_l the mean over
     heads; the I stands for the residual (Abnar & Zuidema 2020, arxiv.org/abs/2005.00928).
     """
-    mixed = passed_on(weights.mean(-3))  # (…, layer, time, time)
-    reached = [mixed[..., 0, :, :]]
+    mixed = mix_residual(weights.mean(-3))  # (…, layer, time, time)
+    products = [mixed[..., 0, :, :]]
     for layer in range(1, mixed.shape[-3]):
-        reached.append(mixed[..., layer, :, :] @ reached[-1])
-    return torch.stack(reached, -3)
+        products.append(mixed[..., layer, :, :] @ products[-1])
+    return torch.stack(products, -3)
 
 
-def passed_on(weights: Tensor) -> Tensor:
-    """(…, time, time): ½ A + ½ I with rows that sum to 1: what a layer passes on, its residual counted"""
+def mix_residual(weights: Tensor) -> Tensor:
+    """(…, time, time): ½ A + ½ I with rows scaled to sum to 1; the I stands for the residual connection"""
     own = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)
     mixed = 0.5 * weights + 0.5 * own
     return mixed / mixed.sum(-1, keepdim=True)
 
 
 def saturation(gate: Tensor) -> Tensor:
-    """(batch, time, unit) → (unit,): how often a gate is all but open or shut, above 0.9 or below 0.1"""
+    """(batch, time, unit) → (unit,): share of gate values above 0.9 or below 0.1"""
     return ((gate > 0.9) | (gate < 0.1)).float().mean((0, 1))
 
 
 def half_life(forget: Tensor) -> Tensor:
-    """(batch, time, unit) → (unit,): steps until half of a cell's content is gone, ln ½ / mean ln f
+    """(batch, time, unit) → (unit,): positions until half of a cell's content is gone, ln ½ / mean ln f
 
-    For a GRU, whose update gate keeps the old state, give it the update gate.
+    For a GRU pass the update gate, which multiplies the old state.
     """
     return math.log(0.5) / forget.clamp(1e-6, 1 - 1e-6).log().mean((0, 1))
 
@@ -126,7 +140,7 @@ def half_life(forget: Tensor) -> Tensor:
 def correlation(values: Tensor, signal: Tensor) -> Tensor:
     """(…, time, unit), (time,) → (…, unit): Pearson's r = Σ (x − x̄)(s − s̄) / √(Σ (x − x̄)² Σ (s − s̄)²)
 
-    How closely each unit follows a signal; 0 for a unit, or a signal, that never moves.
+    0 for a constant unit or signal.
     """
     x, s = values - values.mean(-2, keepdim=True), (signal - signal.mean())[:, None]
     scale = (x.square().sum(-2) * s.square().sum()).sqrt()
@@ -134,7 +148,7 @@ def correlation(values: Tensor, signal: Tensor) -> Tensor:
 
 
 def principal_axes(states: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
-    """(time, unit) → centre (unit,), axes (n, unit), shares (n,): the directions in which the states differ most
+    """(time, unit) → centre (unit,), axes (n, unit), shares (n,): PCA of the states
 
     X − x̄ = U S Vᵀ: the axes are the first rows of Vᵀ, each with its largest entry positive, and s² / Σ s² is the
     share of the variance along each. Too few states for n axes: the rest are 0.
@@ -149,24 +163,26 @@ def principal_axes(states: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def gradient_through_time(model: nn.Module, batch: Batch, point: str = "*.hidden") -> dict[str, Tensor]:
-    """Per layer and direction, (time,): |∂ loss / ∂ h_t|, averaged over the batch: how much the past can be taught.
+    """Per layer and direction, (time,): ‖∂ loss / ∂ h_t‖, averaged over the batch.
 
-    Sequences that have ended by t do not count. Gradients of the parameters are left as they were.
+    It shows how far back the loss can teach the states (vanishing gradients). Sequences that have ended by t do not
+    count. The parameters' own gradients are left unchanged.
     """
     with capture(model, point, gradients=True) as tape:
-        loss = model.head.loss(model(*batch.inputs).logits, batch.target, batch.lengths)
-        reached = [step for steps in tape.steps() for step in steps if step.requires_grad]
-        torch.autograd.backward(loss, inputs=reached)
-    sources, targets = lengths_of(batch)
-    found = {}
+        loss = head_of(model).loss(model(*batch.inputs).logits, batch.target, batch.lengths)
+        states = [state for by_time in tape.steps() for state in by_time if state.requires_grad]
+        torch.autograd.backward(loss, inputs=states)
+    source_lengths, target_lengths = sequence_lengths(batch)
+    norms_by_name = {}
     for name in tape:
         norms = tape.grad(name).norm(dim=-1)  # (batch, time)
-        running = valid_mask(targets if name.startswith("decoder") else sources, norms.shape[1])
-        found[name] = (norms * running).sum(0) / running.sum(0).clamp(min=1)
-    return found
+        lengths = target_lengths if name.startswith("decoder") else source_lengths
+        valid = valid_mask(lengths, norms.shape[1])
+        norms_by_name[name] = (norms * valid).sum(0) / valid.sum(0).clamp(min=1)
+    return norms_by_name
 
 
-def lengths_of(batch: Batch) -> tuple[Tensor, Tensor]:
+def sequence_lengths(batch: Batch) -> tuple[Tensor, Tensor]:
     """(batch,) each: of the sources (or the only sequences) and of the targets."""
     if len(batch.inputs) == 4:
         return batch.inputs[2], batch.inputs[3]

@@ -30,7 +30,7 @@ class Job:
     """A run being trained. Every method may be called from any thread."""
 
     def __init__(self, jobs: Jobs, key: str, recipe: Recipe, seed: int):
-        jobs.store.begin(recipe, seed)
+        jobs.store.create_fork(recipe, seed)
         self.key, self.recipe, self.seed = key, recipe, seed
         self.status = "queued"  # then running, paused; at last done, stopped or failed
         self.problem: Text | None = None  # why it failed, or what happened while it recovers

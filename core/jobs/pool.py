@@ -34,7 +34,7 @@ from core.jobs.worker_handle import WorkerHandle
 from core.jobs.worker_launcher import WorkerLauncher
 from core.jobs.worker_pool import WorkerPool
 from core.messages import Text
-from core.runs.fork import Forked
+from core.runs.fork import ForkRecipe
 from core.runs.recipes import Recipe
 from core.runs.run import key_of
 from core.runs.store import Store, StoreError
@@ -191,8 +191,8 @@ class Jobs:
         with self.lock:
             if job.schedule.worker is not None:  # it was resumed after the caller had waited for its release
                 raise InputError(STILL_BUSY)
-            self.store.begin_again(job.recipe, job.seed)
-            job.reset(job.recipe.begins_at if isinstance(job.recipe, Forked) else 0)
+            self.store.reset(job.recipe, job.seed)
+            job.reset(job.recipe.start_step if isinstance(job.recipe, ForkRecipe) else 0)
             self._finish(job, "paused")
 
     # Changes of a job's status; the lock is held

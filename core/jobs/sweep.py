@@ -27,13 +27,13 @@ from core.jobs.pool import Jobs
 from core.messages import Text
 from core.models import configure
 from core.runs.atomic_files import write_atomically
-from core.runs.fork import Forked
+from core.runs.fork import ForkRecipe
 from core.runs.recipes import Recipe, as_recipe
 from core.runs.run import Run, key_of
 from core.runs.store import Store, StoreError
 from core.seeding import whole_seed
 from core.tasks import TASKS
-from core.training.loop import Diverged, one_thread
+from core.training.loop import Diverged, single_thread
 from core.training.options import Training
 
 RESULTS = ("steps", "loss", "accuracy", "parameters", "cpu_seconds", "problem")  # columns
@@ -84,7 +84,7 @@ def sweep(
 
 def vary(base: Recipe, changes: Mapping[str, Any]) -> Recipe:
     """The recipe with some options changed; model options that a changed task decides follow."""
-    if isinstance(base, Forked):
+    if isinstance(base, ForkRecipe):
         assert base.origin is not None
         raise ConfigError(
             "recipe",
@@ -192,7 +192,7 @@ def _job_result(job: Job, store: Store) -> dict[str, Any]:
         run = store.load(job.key)
     except StoreError:  # it ended before its first checkpoint
         run = Run(job.recipe, job.seed)
-    with one_thread():
+    with single_thread():
         result = _measure(run, problem, job.cpu_seconds or math.nan)
     if job.status == "done" or job.diverged:
         _save_result(store, job.key, result)
@@ -204,7 +204,7 @@ def _train_here(recipe: Recipe, seed: int, store: Store | None) -> dict[str, Any
     stored = _load_result(store, key) if store else None
     if stored:
         return stored
-    with one_thread():
+    with single_thread():
         run, problem, began = _load_or_begin(recipe, seed, store), None, time.process_time()
         steps_before = run.trainer.index
         try:

@@ -1,6 +1,6 @@
-"""A model that somebody else trained, with the face of a run: one moment, any text, no training to look back on.
+"""Pretrained checkpoints with the interface of a run: one snapshot, any text as input, no training steps.
 
-Nothing is copied or rounded on the way to the pictures: what is shown are the checkpoint's own weights, in float32.
+The snapshot holds the checkpoint's own weights in float32, neither copied nor rounded.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -22,10 +23,10 @@ from core.models import is_encoder_decoder
 from core.tasks.base import FORMS, DataError
 from core.tasks.layouts import Batch
 from core.text.tokenizer import Tokenizer
-from core.training.snapshots import Snapshot, inputs_and_patterns, replay
+from core.training.snapshots import Snapshot, replay, split_inputs_and_patterns
 
-MOST_WRITTEN = 48  # tokens that an encoder–decoder is let write in answer to a text
-NAMES = {  # what tokenizers call the tokens that tasks here call so
+MOST_GENERATED = 48  # tokens that an encoder–decoder generates for a text
+SPELLINGS = {  # of the tasks' special tokens in the tokenizers of checkpoints
     "[MASK]": ("[MASK]", "<mask>"),
     "[CLS]": ("[CLS]", "<s>"),
     "[SEP]": ("[SEP]", "</s>"),
@@ -34,7 +35,7 @@ NAMES = {  # what tokenizers call the tokens that tasks here call so
 
 @dataclass(frozen=True)
 class PretrainedSpec:
-    """What stands where a run has its recipe."""
+    """The model configuration of a checkpoint, in the place of a run's recipe."""
 
     model: Config
 
@@ -44,54 +45,58 @@ class PretrainedSpec:
 
 
 class FreeTextTask:
-    """What a checkpoint is asked: any text its tokenizer can cut. Nobody here knows the right answer."""
+    """The task of a checkpoint: any text its tokenizer can split; it has no known answers.
+
+    Has those members of `Task` that a page on a checkpoint needs.
+    """
 
     name = "text"
     help = Text("Any text: the model's own tokenizer cuts it.")
     chance = None
     label_names: list[Text]
 
-    def __init__(self, model: nn.Module, tokenizer: Tokenizer, labels: list[str], signs: SpecialTokens):
-        self.config, self.tokenizer = model.config, tokenizer
-        head = getattr(model.config, "head", None)
+    def __init__(self, model: nn.Module, tokenizer: Tokenizer, labels: list[str], special_tokens: SpecialTokens):
+        self.config, self.tokenizer = config_of(model), tokenizer
+        head = getattr(self.config, "head", "none")
         self.forms = ("pairs" if is_encoder_decoder(model) else FORMS.get(head, "none"),)
-        count = getattr(model.config, "n_labels", 0)
-        self.label_names = [verbatim(one) for one in labels] or [Text("class {i}", i=i) for i in range(count)]
-        self.signs = signs
+        count = getattr(self.config, "n_labels", 0)
+        self.label_names = [verbatim(label) for label in labels] or [Text("class {i}", i=i) for i in range(count)]
+        self.special_tokens = special_tokens
 
     def form(self, model: nn.Module) -> str:
         return self.forms[0]
 
     def max_tokens(self, form: str) -> int:
-        """Tokens in the longest row it may have seen in training."""
+        """The longest input, in tokens."""
         return self.config.max_len
 
     @cached_property
     def tokens(self) -> list[str]:
-        """What each id is called; a table is often longer than its vocabulary."""
+        """The text of each id; an embedding table is often longer than the vocabulary."""
         known = min(self.tokenizer.vocab_size, self.config.vocab_size)
         return [*self.tokenizer.show(range(known)), *(f"⟨{i}⟩" for i in range(known, self.config.vocab_size))]
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """The tokens with a meaning of their own, as tasks call them."""
-        spelt = {name: [one for one in ways if self.tokenizer.id_of(one) is not None] for name, ways in NAMES.items()}
-        return {name: self.tokenizer.id_of(ways[0]) for name, ways in spelt.items() if ways}
+        """The ids of the special tokens, by their names in tasks."""
+        ids = {name: [self.tokenizer.id_of(spelling) for spelling in SPELLINGS[name]] for name in SPELLINGS}
+        known = {name: [i for i in candidates if i is not None] for name, candidates in ids.items()}
+        return {name: candidates[0] for name, candidates in known.items() if candidates}
 
     @cached_property
-    def special(self) -> frozenset[int]:
-        """Tokens that are no part of a text; a mask stands for one that is."""
+    def special_ids(self) -> frozenset[int]:
+        """Ids of special tokens that are no part of a text; without the mask, which stands for a part."""
         added = self.tokenizer.backend.get_added_tokens_decoder()
         return frozenset(i for i, token in added.items() if token.special) - {self.ids.get("[MASK]")}
 
-    def own_names(self, text: str) -> str:
-        """With [MASK] and [SEP] as this tokenizer spells them."""
+    def spell_special_tokens(self, text: str) -> str:
+        """The text with [MASK], [CLS] and [SEP] as this tokenizer spells them."""
         for name, i in self.ids.items():
             text = text.replace(name, self.tokenizer.tokens[i])
         return text
 
-    def parts(self, text: str) -> tuple[str, str | None]:
-        """One text, or two with [SEP] between them where the model tells segments apart."""
+    def split_segments(self, text: str) -> tuple[str, str | None]:
+        """The text, or its two parts around [SEP] if the model has segments."""
         if "[SEP]" not in self.ids or not getattr(self.config, "n_segments", 0):
             return text, None
         first, *rest = text.split(self.tokenizer.tokens[self.ids["[SEP]"]])
@@ -101,15 +106,15 @@ class FreeTextTask:
         return first, rest[0] if rest else None
 
     def read(self, text: str) -> list[int]:
-        ids = self.tokenizer.encode(*self.parts(self.own_names(text)))
-        if not set(ids) - self.special:
+        ids = self.tokenizer.encode(*self.split_segments(self.spell_special_tokens(text)))
+        if not set(ids) - self.special_ids:
             raise DataError("The input is empty.")
         if self.forms[0] == "stream" and len(ids) < 2:
             raise DataError("Type at least two tokens.")
         return ids
 
     def segments(self, text: str) -> list[int]:
-        return self.tokenizer.segments(*self.parts(self.own_names(text)))
+        return self.tokenizer.segments(*self.split_segments(self.spell_special_tokens(text)))
 
     def show(self, ids: list[int]) -> list[str]:
         return [self.tokens[i] for i in ids]
@@ -122,54 +127,65 @@ class FreeTextTask:
 
 
 class PretrainedRun:
-    """One model for everybody who looks at it: it is only read."""
+    """A checkpoint with the members of `Run` that views of it need. Read-only, so it can be shared between threads."""
 
     seed = None
-    steps: tuple = ()  # of training: unknown
+    steps: tuple = ()  # its training is unknown
 
     def __init__(
-        self, model: nn.Module, tokenizer: Tokenizer, *, labels: list[str] | None = None, signs: SpecialTokens
+        self,
+        model: nn.Module,
+        tokenizer: Tokenizer,
+        *,
+        labels: list[str] | None = None,
+        special_tokens: SpecialTokens,
     ):
         self.model = model.eval().requires_grad_(False)
-        self.recipe = PretrainedSpec(model.config)
-        self.task = FreeTextTask(model, tokenizer, labels or [], signs)
+        self.recipe = PretrainedSpec(config_of(model))
+        self.task = FreeTextTask(model, tokenizer, labels or [], special_tokens)
         self.snapshots = [Snapshot(0, dict(model.named_parameters()))]
 
-    def views(self, *steps: int) -> Iterator[tuple[Snapshot, nn.Module]]:
-        """Its one moment, with the model itself."""
+    def snapshot_models(self, *steps: int) -> Iterator[tuple[Snapshot, nn.Module]]:
+        """Its one snapshot with the model itself, as `Run.snapshot_models`."""
         return iter([(self.snapshots[0], self.model)] if not steps or 0 in steps else [])
 
     def replay(self, *arguments: Tensor | str) -> list[Tape]:
-        return replay(self.views(), *inputs_and_patterns(arguments))
+        return replay(self.snapshot_models(), *split_inputs_and_patterns(arguments))
 
     def lay_out(self, text: str) -> Batch:
-        """A text as the model takes it; an encoder–decoder is also given what it writes in answer."""
+        """A text as model inputs; for an encoder–decoder the target is what the model generates for it."""
         ids = torch.tensor([self.task.read(text)])
-        lengths, nothing = torch.tensor([ids.shape[1]]), torch.full_like(ids, IGNORE)
+        lengths, ignored = torch.tensor([ids.shape[1]]), torch.full_like(ids, IGNORE)
         form = self.task.forms[0]
         if form == "pairs":
-            return self._answered(ids, lengths)
+            return self._with_generated_target(ids, lengths)
         if form == "stream":
-            return Batch((ids, lengths), torch.cat([ids[:, 1:], nothing[:, :1]], dim=1), lengths)
+            return Batch((ids, lengths), torch.cat([ids[:, 1:], ignored[:, :1]], dim=1), lengths)
         inputs = (ids, lengths)
-        if hasattr(self.model.config, "n_segments"):  # of an encoder; DistilBERT has none and takes no notice
-            kinds = max(1, self.model.config.n_segments)
-            inputs = (*inputs, torch.tensor([self.task.segments(text)]).clamp(max=kinds - 1))
-        return Batch(inputs, nothing[:, 0] if form == "label" else nothing, lengths)
+        n_segments = getattr(self.task.config, "n_segments", None)  # None: not an encoder
+        if n_segments is not None:  # 0 in DistilBERT, which ignores segments
+            inputs = (*inputs, torch.tensor([self.task.segments(text)]).clamp(max=max(1, n_segments) - 1))
+        return Batch(inputs, ignored[:, 0] if form == "label" else ignored, lengths)
 
-    def _answered(self, ids: Tensor, lengths: Tensor) -> Batch:
-        most = min(MOST_WRITTEN, self.model.config.max_len - 1)
-        written = generate(self.model, ids, lengths, **asdict(self.task.signs), max_new=most)
-        given = torch.cat([torch.full_like(written[:, :1], self.task.signs.bos), written[:, :-1]], dim=1)
-        written_lengths = torch.tensor([written.shape[1]])
-        return Batch((ids, given, lengths, written_lengths), written, written_lengths)
+    def _with_generated_target(self, ids: Tensor, lengths: Tensor) -> Batch:
+        special_tokens = self.task.special_tokens
+        most = min(MOST_GENERATED, self.task.config.max_len - 1)
+        target = generate(self.model, ids, lengths, **asdict(special_tokens), max_new=most)
+        decoder_input = torch.cat([torch.full_like(target[:, :1], special_tokens.bos), target[:, :-1]], dim=1)
+        target_lengths = torch.tensor([target.shape[1]])
+        return Batch((ids, decoder_input, lengths, target_lengths), target, target_lengths)
+
+
+def config_of(model: nn.Module) -> Config:
+    return cast(Config, model.config)
 
 
 def check_vocabulary(model: nn.Module, tokenizer: Tokenizer) -> None:
-    """A tokenizer that cuts into tokens the model has no vector for belongs to another model."""
-    if tokenizer.vocab_size > model.config.vocab_size:
+    """`InputError` if the tokenizer has more tokens than the model has embeddings: it belongs to another model."""
+    vocab_size = config_of(model).vocab_size
+    if tokenizer.vocab_size > vocab_size:
         raise InputError(
             "The tokenizer knows {tokens:,} tokens, the model only {vocab_size:,}: they do not belong together.",
             tokens=tokenizer.vocab_size,
-            vocab_size=model.config.vocab_size,
+            vocab_size=vocab_size,
         )

@@ -1,7 +1,10 @@
-"""A run as facts and tensors, and back: what is told has to be a run in every particular before any of it is taken.
+"""Serialisation of a run: JSON facts for the file's header and named tensors; every part is checked before restoring.
 
-Nothing here trusts a file. A digest tells whether its bytes are those that were written; where there is none (files
-written before, or by somebody), or where the digest is right and the content is not, the checks below find out.
+Files are not trusted. A digest shows whether the bytes are those that were written; the checks below also reject files
+without a digest (older ones, or written by other programs) and files whose content matches the digest but is no run.
+
+Tensors: `snapshot/<step>/<parameter>` float16, `model/<parameter>`, `average/<parameter>`,
+`optimiser/<index>/<field of Adam>`, `random/data` and `random/noise` (states of generators), `file/text` (UTF-8).
 """
 
 from __future__ import annotations
@@ -19,18 +22,18 @@ from core.runs.run import Run
 from core.training.loop import Step
 from core.training.snapshots import Snapshot
 
-TEXT = "file/text"  # the tensor that holds the text of somebody's own file
-ADAM = ("step", "exp_avg", "exp_avg_sq")  # what the optimiser keeps of each parameter
-Shape = tuple[torch.dtype, tuple[int, ...]]
+TEXT = "file/text"  # the tensor with the text of a custom task's file
+ADAM = ("step", "exp_avg", "exp_avg_sq")  # the optimiser's state of each parameter
+TensorType = tuple[torch.dtype, tuple[int, ...]]  # with its shape
 
 
 class InvalidRunFile(ValueError):
-    """Something that no run has written."""
+    """Facts or tensors that are not those of a run."""
 
 
 def pack(run: Run) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """All that a run has beside its recipe and its seed: facts for the header, and tensors."""
-    state = run.trainer.state()
+    """Everything of a run but its recipe and seed: facts for the header, and tensors."""
+    state = run.trainer.state_dict()
     tensors = {f"snapshot/{s.step}/{name}": w for s in run.snapshots for name, w in s.weights.items()}
     tensors |= {f"model/{name}": w.contiguous() for name, w in state["model"].items()}
     tensors |= {
@@ -53,22 +56,22 @@ def pack(run: Run) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
 
 def restore(run: Run, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-    """Give a run that has not begun the state it was stored in; `InvalidRunFile` if that is none of its states."""
+    """Load the stored state into an uninitialised run; `InvalidRunFile` if it does not belong to such a run."""
     check_facts(run, facts)
     check_tensors(run, facts, tensors)
 
-    def below(prefix: str) -> dict[str, Tensor]:
+    def with_prefix(prefix: str) -> dict[str, Tensor]:
         return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
 
     optimiser = run.trainer.optimiser.state_dict()
-    for name, tensor in below("optimiser/").items():
+    for name, tensor in with_prefix("optimiser/").items():
         index, field = name.split("/")
         optimiser["state"].setdefault(int(index), {})[field] = tensor
-    average = None if facts["averaged"] is None else (facts["averaged"], below("average/"))
-    run.trainer.load(
+    average = None if facts["averaged"] is None else (facts["averaged"], with_prefix("average/"))
+    run.trainer.load_state_dict(
         {
             **{name: facts[name] for name in ("index", "curriculum", "watch")},
-            "model": below("model/"),
+            "model": with_prefix("model/"),
             "optimiser": optimiser,
             "average": average,
             "data": tensors["random/data"],
@@ -76,58 +79,62 @@ def restore(run: Run, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
         }
     )
     run.steps = [Step(*values) for values in facts["steps"]]
-    run.snapshots.kept = [Snapshot(step, below(f"snapshot/{step}/")) for step in facts["snapshots"]]
+    run.snapshots.entries = [Snapshot(step, with_prefix(f"snapshot/{step}/")) for step in facts["snapshots"]]
 
 
 def digest(tensors: Mapping[str, Tensor]) -> str:
-    """Of the names, kinds, shapes and bytes."""
-    found = hashlib.sha256()
+    """SHA-256 of the names, types, shapes and bytes."""
+    sha256 = hashlib.sha256()
     for name in sorted(tensors):
         array = tensors[name].numpy(force=True)
-        found.update(f"{name} {array.dtype.str} {array.shape}\n".encode() + array.tobytes())
-    return found.hexdigest()
-
-
-# What a run's facts and tensors can be
+        sha256.update(f"{name} {array.dtype.str} {array.shape}\n".encode() + array.tobytes())
+    return sha256.hexdigest()
 
 
 def check_facts(run: Run, facts: Mapping[str, Any]) -> None:
+    """`InvalidRunFile` unless steps, snapshots and training state have the types and ranges of such a run."""
     trainer, steps, snapshots = run.trainer, facts["steps"], facts["snapshots"]
-    _agree("steps", isinstance(steps, list) and all(_is_step(i, row) for i, row in enumerate(steps, 1)))
-    _agree("index", type(facts["index"]) is int and facts["index"] == len(steps) <= run.recipe.training.steps)
-    _agree("snapshots", isinstance(snapshots, list) and bool(snapshots) and all(map(_is_count, snapshots)))
-    _agree("order of snapshots", snapshots == sorted(set(snapshots)) and snapshots[-1] <= len(steps))
-    _agree("average", facts["averaged"] is None if trainer.average is None else _is_count(facts["averaged"]))
-    told = {"curriculum": trainer.curriculum and trainer.curriculum.state(), "watch": trainer.watch.state()}
-    for name, fresh in told.items():
-        found = facts[name]
+    _require("steps", isinstance(steps, list) and all(_is_step(i, row) for i, row in enumerate(steps, 1)))
+    _require("index", type(facts["index"]) is int and facts["index"] == len(steps) <= run.recipe.training.steps)
+    _require("snapshots", isinstance(snapshots, list) and bool(snapshots) and all(map(_is_count, snapshots)))
+    _require("order of snapshots", snapshots == sorted(set(snapshots)) and snapshots[-1] <= len(steps))
+    _require("average", facts["averaged"] is None if trainer.average is None else _is_count(facts["averaged"]))
+    fresh_states = {
+        "curriculum": trainer.curriculum.state_dict() if trainer.curriculum else None,
+        "watch": trainer.divergence.state_dict(),
+    }
+    for name, fresh in fresh_states.items():
+        state = facts[name]
         if fresh is None:
-            _agree(name, found is None)
+            _require(name, state is None)
             continue
-        _agree(name, isinstance(found, dict) and set(fresh) <= set(found) and all(map(_is_number, found.values())))
+        _require(name, isinstance(state, dict) and set(fresh) <= set(state) and all(map(_is_number, state.values())))
     if trainer.curriculum:
-        _agree("curriculum", 1 <= facts["curriculum"]["limit"] <= trainer.curriculum.longest)
-    _agree("watch", 0 <= facts["watch"]["excess"] < math.inf)
+        _require("curriculum", 1 <= facts["curriculum"]["limit"] <= trainer.curriculum.longest)
+    _require("watch", 0 <= facts["watch"]["excess"] < math.inf)
 
 
 def check_tensors(run: Run, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-    """Exactly those there should be, each of its kind and shape; of the optimiser, all or nothing per parameter."""
-    found = {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in tensors.items()}
-    optimiser = {name: shape for name, shape in found.items() if name.startswith("optimiser/")}
-    expected = dict(_expected(run, facts))
-    wrong = {name for name in expected if found.get(name) != expected[name]}
+    """`InvalidRunFile` unless there are exactly the tensors of such a run, each of its type and shape.
+
+    A parameter has all fields of Adam's state or none.
+    """
+    types = {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in tensors.items()}
+    adam_types = {name: kind for name, kind in types.items() if name.startswith("optimiser/")}
+    expected = dict(_expected_types(run, facts))
+    wrong = {name for name in expected if types.get(name) != expected[name]}
     if wrong:
         raise InvalidRunFile(f"not as in this model: {sorted(wrong)[:3]}")
-    of_adam = dict(_expected_of_adam(run, {name.split("/")[1] for name in optimiser}))
-    if optimiser != of_adam:
+    expected_adam = dict(_expected_adam_types(run, {name.split("/")[1] for name in adam_types}))
+    if adam_types != expected_adam:
         raise InvalidRunFile("not as in this optimiser")
-    if strange := set(found) - set(expected) - set(of_adam) - {TEXT}:
-        raise InvalidRunFile(f"no part of a run: {sorted(strange)[:3]}")
+    if unknown := set(types) - set(expected) - set(expected_adam) - {TEXT}:
+        raise InvalidRunFile(f"no part of a run: {sorted(unknown)[:3]}")
 
 
-def _expected(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Shape]]:
-    noise = run.trainer.noise
-    yield from ((f"random/{name}", (noise.dtype, tuple(noise.shape))) for name in ("data", "noise"))
+def _expected_types(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, TensorType]]:
+    rng_state = run.trainer.dropout_rng_state
+    yield from ((f"random/{name}", (rng_state.dtype, tuple(rng_state.shape))) for name in ("data", "noise"))
     for name, weights in run.model.named_parameters():
         shape = tuple(weights.shape)
         yield f"model/{name}", (weights.dtype, shape)
@@ -136,7 +143,7 @@ def _expected(run: Run, facts: Mapping[str, Any]) -> Iterator[tuple[str, Shape]]
         yield from ((f"snapshot/{step}/{name}", (torch.float16, shape)) for step in facts["snapshots"])
 
 
-def _expected_of_adam(run: Run, indices: set[str]) -> Iterator[tuple[str, Shape]]:
+def _expected_adam_types(run: Run, indices: set[str]) -> Iterator[tuple[str, TensorType]]:
     parameters = [weights for group in run.trainer.optimiser.param_groups for weights in group["params"]]
     for index, weights in enumerate(parameters):
         if str(index) in indices:  # a parameter that had no gradient has no state
@@ -145,16 +152,19 @@ def _expected_of_adam(run: Run, indices: set[str]) -> Iterator[tuple[str, Shape]
                 yield f"optimiser/{index}/{field}", (torch.float32, shape)
 
 
-def _agree(what: str, is_so: bool) -> None:
-    if not is_so:
-        raise InvalidRunFile(what)
+def _require(name: str, condition: bool) -> None:
+    if not condition:
+        raise InvalidRunFile(name)
 
 
 def _is_step(index: int, row: Any) -> bool:
+    """Whether the row is a `Step` of this index as a list."""
     match row:
-        case [int(own), loss, accuracy, lr, norm, int(tokens), None | int()]:
+        case [int(row_index), loss, accuracy, lr, norm, int(tokens), None | int()]:
             numbers = [loss, accuracy, lr, norm]
-            return own == index and _is_count(tokens) and all(_is_number(x) and math.isfinite(x) for x in numbers)
+            return (
+                row_index == index and _is_count(tokens) and all(_is_number(x) and math.isfinite(x) for x in numbers)
+            )
     return False
 
 

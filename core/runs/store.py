@@ -1,11 +1,10 @@
 """Runs on disk: one safetensors file per run, named by its key, its facts as JSON in the header.
 
-A file is written beside its place and then moved there, so that a reader sees the old run or the new one, never half.
-Nothing is unpickled; a damaged or foreign file is refused with a sentence: by a digest of the facts whenever they are
-read, by one of the tensors when a run is loaded, and by all that `stored_state` checks. Whatever a run needs is in its
-file: also the text of a task made from somebody's own file, as it was read, and all that a fork took over from its
-parent. Past the size limit, the file that was not used for the longest time goes first; results that lie beside the
-runs count too.
+A file is written under a temporary name and then renamed, so that a reader sees the old run or the new one, never half
+of one. Nothing is unpickled; a damaged or foreign file raises `StoreError`: by a digest of the facts whenever they are
+read, by one of the tensors when a run is loaded, and by the checks of `serialization`. A file is self-contained: it has
+the text of a custom task's file and everything a fork inherited from its parent. Beyond the size limit the least
+recently used files are deleted, results that lie beside the runs included.
 """
 
 from __future__ import annotations
@@ -25,22 +24,22 @@ from torch import Tensor
 from core.errors import ConfigError
 from core.messages import Text
 from core.runs.atomic_files import PART, atomic_replacement, is_stale, part_path
-from core.runs.fork import Forked
+from core.runs.fork import ForkRecipe
 from core.runs.recipes import Recipe
-from core.runs.run import FORMAT, Run, key_of, recipe_of
+from core.runs.run import FORMAT, Run, key_of, recipe_from_dict
 from core.runs.serialization import TEXT, InvalidRunFile, digest, pack, restore
 from core.seeding import whole_seed
 from core.tasks.custom.files import with_text, without_text
 
 SUFFIX, RESULT = ".safetensors", ".json"
-UNUSABLE = (  # what a damaged file may raise
+READ_ERRORS = (  # raised by damaged files
     SafetensorError, OSError, LookupError, TypeError, ValueError, RuntimeError, AttributeError, ArithmeticError,
 )  # fmt: skip
 MOST_BYTES = 2 * 1024**3
 
 
 class StoreError(Exception):
-    """A stored run that cannot be used: says which file and why."""
+    """A stored run that cannot be used: which file, and why."""
 
     def __init__(self, path: Path, why: Text):
         self.path, self.why = path, why
@@ -63,12 +62,12 @@ class Store:
         return self.folder / f"{key}{SUFFIX}"
 
     def keys(self) -> list[str]:
-        """The stored runs, the one looked at last first."""
-        paths = sorted(self.folder.glob(f"*{SUFFIX}"), key=_looked_at, reverse=True)
+        """The stored runs, the most recently used first."""
+        paths = sorted(self.folder.glob(f"*{SUFFIX}"), key=_last_used, reverse=True)
         return [path.stem for path in paths]
 
     def save(self, run: Run) -> Path:
-        """Store a run as it stands, also in the middle of its training."""
+        """Store a run in its current state, also in the middle of training."""
         state, tensors = pack(run)
         recipe, text = without_text(run.recipe.to_dict())
         if text is not None:
@@ -80,41 +79,41 @@ class Store:
         return path
 
     def facts(self, key: str) -> dict[str, Any]:
-        """What is told in the header: recipe, seed, steps; the weights are not read."""
+        """The header of a run's file: recipe, seed, steps; the tensors are not read."""
         return self._read(key, ())[0]
 
     def recipe(self, key: str) -> tuple[Recipe, int]:
-        """What the run is made from, and its seed; to ask for them is not to use the run."""
+        """The run's recipe and seed; does not count as a use."""
         return self._recipe(key, *self._read(key, (TEXT,)))
 
     def load(self, key: str) -> Run:
-        """The run as it was, ready to be looked at or trained further."""
+        """The stored run, ready to be viewed or trained further."""
         path = self.path(key)
         facts, tensors = self._read(key)
         recipe, seed = self._recipe(key, facts, tensors)
         try:
             if "digest" in facts and facts["digest"] != digest(tensors):  # older files have none
                 raise InvalidRunFile("not the bytes that were written")
-            run = Run.unbegun(recipe, seed)
+            run = Run.uninitialised(recipe, seed)
             restore(run, facts, tensors)
-        except UNUSABLE as error:
+        except READ_ERRORS as error:
             raise StoreError(path, _unreadable(path)) from error
         os.utime(path)
         return run
 
     def _read(self, key: str, names: tuple[str, ...] | None = None) -> tuple[dict[str, Any], dict[str, Tensor]]:
-        """The header and the tensors of these names, or all: at once, since a worker may replace the file meanwhile."""
+        """Header and tensors of these names (default all), read together: a worker may replace the file in between."""
         path = self.path(key)
         try:
             with safe_open(path, "pt") as file:
                 header = file.metadata() or {}
-                told = header.get("run", "")
-                if "checked" in header and header["checked"] != _checksum(told):
+                encoded = header.get("run", "")
+                if "checked" in header and header["checked"] != _checksum(encoded):
                     raise InvalidRunFile("not the facts that were written")
-                facts = json.loads(told)
-                wanted = [name for name in file.keys() if names is None or name in names]  # noqa: SIM118
-                tensors = {name: file.get_tensor(name) for name in wanted}
-        except UNUSABLE as error:
+                facts = json.loads(encoded)
+                selected = [name for name in file.keys() if names is None or name in names]  # noqa: SIM118
+                tensors = {name: file.get_tensor(name) for name in selected}
+        except READ_ERRORS as error:
             raise StoreError(path, _unreadable(path)) from error
         if not isinstance(facts, dict) or facts.get("format") != FORMAT or facts.get("key") != key:
             raise StoreError(path, Text("it was not written as this run by this version."))
@@ -123,43 +122,43 @@ class Store:
     def _recipe(self, key: str, facts: dict[str, Any], tensors: dict[str, Tensor]) -> tuple[Recipe, int]:
         path = self.path(key)
         try:
-            told, seed = facts["recipe"], whole_seed(facts["seed"])
+            recipe_dict, seed = facts["recipe"], whole_seed(facts["seed"])
             if TEXT in tensors:
-                told = with_text(told, tensors[TEXT].numpy().tobytes().decode())
-            recipe = recipe_of(told)
-        except UNUSABLE as error:
+                recipe_dict = with_text(recipe_dict, tensors[TEXT].numpy().tobytes().decode())
+            recipe = recipe_from_dict(recipe_dict)
+        except READ_ERRORS as error:
             raise StoreError(path, _unreadable(path)) from error
         if key_of(recipe, seed) != key:
             raise StoreError(path, Text("its recipe does not belong to its name."))
         return recipe, seed
 
     def get(self, recipe: Recipe, seed: int = 0) -> Run:
-        """The stored run of this recipe and seed, or a new one that has not begun; a fork begins in its parent."""
+        """The stored run of this recipe and seed, or a new untrained one; a new fork needs its parent in the store."""
         key = key_of(recipe, seed)
         if self.path(key).exists():
             return self.load(key)
-        return self._begun(recipe, seed) if isinstance(recipe, Forked) else Run(recipe, seed)
+        return self._new_fork(recipe, seed) if isinstance(recipe, ForkRecipe) else Run(recipe, seed)
 
-    def begin(self, recipe: Recipe, seed: int) -> None:
-        """Store a fork that has not begun: whoever trains it needs its parent no longer."""
-        if isinstance(recipe, Forked) and not self.path(key_of(recipe, seed)).exists():
-            self.save(self._begun(recipe, seed))
+    def create_fork(self, recipe: Recipe, seed: int) -> None:
+        """Store the untrained fork, if the recipe is one and is not stored: it no longer depends on its parent then."""
+        if isinstance(recipe, ForkRecipe) and not self.path(key_of(recipe, seed)).exists():
+            self.save(self._new_fork(recipe, seed))
 
-    def begin_again(self, recipe: Recipe, seed: int) -> None:
-        """Forget all that was trained of a run; what is stored stays if it cannot begin again."""
+    def reset(self, recipe: Recipe, seed: int) -> None:
+        """Discard a run's training, keeping a fork's initial state; if that cannot be created, the file stays."""
         path = self.path(key_of(recipe, seed))
-        aside = part_path(path, "aside")
+        backup = part_path(path, "aside")
         if path.exists():
-            path.replace(aside)
+            path.replace(backup)
         try:
-            self.begin(recipe, seed)
+            self.create_fork(recipe, seed)
         except Exception:
-            if aside.exists():
-                aside.replace(path)
+            if backup.exists():
+                backup.replace(path)
             raise
-        aside.unlink(missing_ok=True)
+        backup.unlink(missing_ok=True)
 
-    def _begun(self, recipe: Forked, seed: int) -> Run:
+    def _new_fork(self, recipe: ForkRecipe, seed: int) -> Run:
         parent = self.path(recipe.origin.parent)
         if not parent.exists():
             raise StoreError(
@@ -169,17 +168,17 @@ class Store:
                 ),
             )
         try:
-            return self.load(recipe.origin.parent).forked(recipe, seed)
+            return self.load(recipe.origin.parent).derive(recipe, seed)
         except ConfigError as error:
             raise StoreError(parent, error.text) from error
 
-    def forget(self, key: str) -> None:
+    def delete(self, key: str) -> None:
         self.path(key).unlink(missing_ok=True)
 
     def _evict(self, keep: Path | None = None) -> None:
         paths = [path for suffix in (SUFFIX, RESULT) for path in self.folder.glob(f"*{suffix}")]
         total = sum(map(_size, paths))
-        for path in sorted(paths, key=_looked_at) if total > self.most_bytes else ():
+        for path in sorted(paths, key=_last_used) if total > self.most_bytes else ():
             if total <= self.most_bytes:
                 return
             if path != keep:
@@ -208,8 +207,8 @@ def _unreadable(path: Path) -> Text:
     return Text("the file is damaged or is not a run; delete it and train again.")
 
 
-def _looked_at(path: Path) -> float:
-    """When it was last used; a file that has just gone counts as new and is passed over."""
+def _last_used(path: Path) -> float:
+    """Modification time, set at each use; a file that has just been deleted counts as new."""
     try:
         return path.stat().st_mtime
     except FileNotFoundError:

@@ -1,4 +1,7 @@
-"""Training: the loop, its craft, and what is kept of it."""
+"""Training: the loop, optimiser and learning-rate schedules, curriculum, evaluation, snapshots, divergence detection.
+
+Imports models and tasks; imported by `core.runs`, `core.analysis` and `core.jobs`.
+"""
 
 from core.training.loop import Diverged, Step, Trainer, train
 from core.training.options import Training

@@ -1,31 +1,33 @@
-"""Short problems first: the longest length rises by 2 whenever the last few batches went well.
+"""Length curriculum: the greatest problem length rises by 2 whenever the smoothed batch accuracy exceeds 90 %.
 
-The shortest ones stay in the mix, down to a single token: they show what each token does by itself.
+Lengths are drawn from 1 to that limit: the shortest problems stay in the mix because a single token shows what it does
+by itself.
 """
 
 from __future__ import annotations
 
-START, RAISE, MASTERED = 2, 2, 0.9
-LATEST = 0.5  # the share of the latest batch in the average over all so far
+START_LENGTH, LENGTH_INCREMENT, MASTERED = 2, 2, 0.9
+SMOOTHING = 0.5  # weight of the latest batch in the moving average of the accuracy
 
 
 class Curriculum:
     def __init__(self, longest: int):
         self.longest = longest
-        self.limit = min(START, longest)
-        self.running = 0.0  # accuracy, averaged over the last few steps; a rise does not begin it anew
+        self.limit = min(START_LENGTH, longest)
+        self.smoothed_accuracy = 0.0  # exponential moving average; not reset when the limit rises
 
     @property
     def lengths(self) -> dict[str, int]:
+        """Arguments of `Task.draw`."""
         return {"low": 1, "high": self.limit}
 
     def update(self, accuracy: float) -> None:
-        self.running += LATEST * (accuracy - self.running)
-        if self.running > MASTERED and self.limit < self.longest:
-            self.limit = min(self.limit + RAISE, self.longest)
+        self.smoothed_accuracy += SMOOTHING * (accuracy - self.smoothed_accuracy)
+        if self.smoothed_accuracy > MASTERED and self.limit < self.longest:
+            self.limit = min(self.limit + LENGTH_INCREMENT, self.longest)
 
-    def state(self) -> dict[str, float]:
-        return {"limit": self.limit, "running": self.running}
+    def state_dict(self) -> dict[str, float]:
+        return {"limit": self.limit, "running": self.smoothed_accuracy}
 
-    def load(self, state: dict[str, float]) -> None:
-        self.limit, self.running = int(state["limit"]), state["running"]
+    def load_state_dict(self, state: dict[str, float]) -> None:
+        self.limit, self.smoothed_accuracy = int(state["limit"]), state["running"]

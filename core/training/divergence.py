@@ -1,9 +1,8 @@
-"""When to end a run that will not come back, what to say, and what to try instead.
+"""Detection of diverged training: a loss or gradient that is not finite, or a loss that stays far above its baseline.
 
-A loss that is not a number and a gradient without an end are plain. A loss that explodes and stays finite is judged
-by what it costs to know nothing, all logits being equal: a run at chance pays that much, one that diverges pays far
-more, and goes on doing so. `excess` counts the steps that were far above it, less those that were not, so that a few
-bad steps on the way are forgiven.
+The baseline is the loss of uniform predictions (all logits equal), or the first loss if that is higher: a run at chance
+pays that much, a diverging one far more. A counter rises at each step whose loss is above `LOSS_FACTOR` times the
+baseline and falls at every other step, so that a few bad steps are forgiven; at `PATIENCE` training ends.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from collections.abc import Callable
 from core.messages import Text
 from core.training.options import Training
 
-FAR, PATIENCE = 2.0, 50
+LOSS_FACTOR, PATIENCE = 2.0, 50
 
 
 class Diverged(RuntimeError):
-    """Training ended because the numbers did; says what happened and what to try."""
+    """Training ended because it diverged; `why` says what happened and what to try."""
 
     def __init__(self, step: int, why: Text):
         self.step, self.why = step, why
@@ -28,42 +27,45 @@ class Diverged(RuntimeError):
         return type(self), (self.step, self.why)
 
 
-class Watch:
-    """What knowing nothing costs, or what the run began with if that was more; and how long it has cost far more."""
+class DivergenceDetector:
+    """The baseline loss, and how many recent steps were far above it."""
 
     def __init__(self):
-        self.level, self.excess = 0.0, 0
+        self.baseline, self.excess = 0.0, 0
 
-    def see(self, loss: float, guessing: Callable[[], float]) -> None:
-        """Longer problems may cost more to guess: the level is looked at again before a loss is called high."""
-        if self.level == 0.0:
-            self.level = max(guessing(), loss)
-        elif loss > FAR * self.level:
-            self.level = max(self.level, guessing())
+    def update_baseline(self, loss: float, uniform_loss: Callable[[], float]) -> None:
+        """Set the baseline from the first batch; raise it when a batch of longer problems costs more to guess.
 
-    def judge(self, step: int, loss: float, grad_norm: float, options: Training) -> None:
-        """Raise `Diverged` if it is time to."""
+        `uniform_loss` computes this batch's loss of uniform predictions; called only when it is needed.
+        """
+        if self.baseline == 0.0:
+            self.baseline = max(uniform_loss(), loss)
+        elif loss > LOSS_FACTOR * self.baseline:
+            self.baseline = max(self.baseline, uniform_loss())
+
+    def check(self, step: int, loss: float, grad_norm: float, options: Training) -> None:
+        """Count this step; raise `Diverged` if training has to end."""
         if not math.isfinite(loss):
-            raise Diverged(step, not_a_number(options))
+            raise Diverged(step, _nan_loss(options))
         if not math.isfinite(grad_norm):
-            raise Diverged(step, no_gradient(loss, grad_norm, options))
-        excess = self.excess + 1 if loss > FAR * self.level else max(0, self.excess - 1)
+            raise Diverged(step, _nan_gradient(loss, grad_norm, options))
+        excess = self.excess + 1 if loss > LOSS_FACTOR * self.baseline else max(0, self.excess - 1)
         if excess >= PATIENCE:
-            raise Diverged(step, far_too_high(loss, self.level, options))
+            raise Diverged(step, _exploded_loss(loss, self.baseline, options))
         self.excess = excess
 
-    def state(self) -> dict[str, float]:
-        return {"level": self.level, "excess": self.excess}
+    def state_dict(self) -> dict[str, float]:
+        return {"level": self.baseline, "excess": self.excess}
 
-    def load(self, state: dict[str, float]) -> None:
-        self.level, self.excess = state["level"], int(state["excess"])
+    def load_state_dict(self, state: dict[str, float]) -> None:
+        self.baseline, self.excess = state["level"], int(state["excess"])
 
 
-def not_a_number(options: Training) -> Text:
+def _nan_loss(options: Training) -> Text:
     return _with_remedy(Text("the loss is no longer a number: the updates were too large."), options)
 
 
-def no_gradient(loss: float, grad_norm: float, options: Training) -> Text:
+def _nan_gradient(loss: float, grad_norm: float, options: Training) -> Text:
     return _with_remedy(
         Text(
             "the loss is {loss:.3g}, but its gradient is no longer a number ({grad_norm}): the "
@@ -75,14 +77,14 @@ def no_gradient(loss: float, grad_norm: float, options: Training) -> Text:
     )
 
 
-def far_too_high(loss: float, level: float, options: Training) -> Text:
+def _exploded_loss(loss: float, baseline: float, options: Training) -> Text:
     return _with_remedy(
         Text(
             "the loss is {loss:.3g} and has been more than twice {level:.3g}, which is what knowing "
             "nothing or the start cost, in at least {patience} steps: it has exploded, because the "
             "updates are too large.",
             loss=loss,
-            level=level,
+            level=baseline,
             patience=PATIENCE,
         ),
         options,

@@ -1,67 +1,73 @@
-"""How good a model is on problems it was never trained on."""
+"""Accuracy on held-out problems: of predictions, or of sequences the model generates itself."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import nn
 
+from core.config.families import Config
 from core.decoding import generate
 from core.tasks.base import Task
 from core.tasks.layouts import BOS, EOS, PAD, Examples, prompt, target_with_eos
-from core.training.loop import score
+from core.training.loop import count_correct
 
-CHUNK, MOST_SCORES = 128, 2**26  # problems per forward pass; fewer if they are long and the words many
+MOST_PROBLEMS, MOST_LOGITS = 128, 2**26  # per forward pass
 
 
 @dataclass(frozen=True)
-class Score:
-    """Share of right answers; of sequences, of right tokens written without help, end token included."""
+class EvaluationResult:
+    """Share of correct predictions; for sequences, of correct tokens when generating freely, end token included."""
 
     accuracy: float
     problems: int
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, task: Task, n: int = 256, *, length: int | None = None, seed: int = 0) -> Score:
-    """On n held-out problems, of one length if asked. The model is left in the mode it was in."""
+def evaluate(
+    model: nn.Module, task: Task, n: int = 256, *, length: int | None = None, seed: int = 0
+) -> EvaluationResult:
+    """Accuracy on n held-out problems, all of one length if given. The model is left in the mode it was in."""
     form = task.form(model)
     examples = task.evaluation(n, length=length, seed=seed)
-    writes = form in ("pairs", "stream") and "pairs" in task.forms
+    generates = form in ("pairs", "stream") and "pairs" in task.forms
     was_training = model.training
     model.eval()
     try:
-        right, asked = 0.0, 0
-        for rows in torch.arange(len(examples)).split(_at_once(model, examples)):
-            part = examples.pick(rows)
-            more_right, more_asked = _written(model, part, form) if writes else _answered(model, task, part, form)
-            right, asked = right + more_right, asked + more_asked
+        correct, total = 0.0, 0
+        for rows in torch.arange(len(examples)).split(_chunk_size(model, examples)):
+            chunk = examples.pick(rows)
+            counts = _count_generated(model, chunk, form) if generates else _count_predicted(model, task, chunk, form)
+            correct, total = correct + counts[0], total + counts[1]
     finally:
         model.train(was_training)
-    return Score(right / max(1, asked), len(examples))
+    return EvaluationResult(correct / max(1, total), len(examples))
 
 
-def _at_once(model: nn.Module, examples: Examples) -> int:
+def _chunk_size(model: nn.Module, examples: Examples) -> int:
+    """Problems per forward pass: fewer if they are long and the vocabulary is large."""
     tokens = examples.source.shape[1] + examples.target[0].numel()
-    return max(1, min(CHUNK, MOST_SCORES // (tokens * model.config.vocab_size)))
+    return max(1, min(MOST_PROBLEMS, MOST_LOGITS // (tokens * cast(Config, model.config).vocab_size)))
 
 
-def _answered(model: nn.Module, task: Task, examples: Examples, form: str) -> tuple[float, int]:
+def _count_predicted(model: nn.Module, task: Task, examples: Examples, form: str) -> tuple[float, int]:
+    """Correct predictions, and all of them, in one forward pass."""
     batch = task.lay_out(examples, form).to(_device(model))
-    return score(model, model(*batch.inputs).logits, batch)
+    return count_correct(model, model(*batch.inputs).logits, batch)
 
 
-def _written(model: nn.Module, examples: Examples, form: str) -> tuple[float, int]:
-    """Tokens right when the model reads its own writing, not the right answer so far."""
+def _count_generated(model: nn.Module, examples: Examples, form: str) -> tuple[float, int]:
+    """Correct tokens, and all of them, when the model continues its own output (no teacher forcing)."""
     target, target_lengths = target_with_eos(examples)
     source, lengths = prompt(examples, form)
     device = _device(model)
-    signs = {"bos": BOS, "eos": EOS, "pad": PAD}  # the task's, wherever the model comes from
-    written = generate(model, source.to(device), lengths.to(device), max_new=target.shape[1], **signs).cpu()
-    written = nn.functional.pad(written, (0, target.shape[1] - written.shape[1]))
-    asked = torch.arange(target.shape[1]) < target_lengths[:, None]
-    return float(((written == target) & asked).sum()), int(asked.sum())
+    special_tokens = {"bos": BOS, "eos": EOS, "pad": PAD}  # the task's, also for a pretrained model
+    output = generate(model, source.to(device), lengths.to(device), max_new=target.shape[1], **special_tokens).cpu()
+    output = nn.functional.pad(output, (0, target.shape[1] - output.shape[1]))
+    valid = torch.arange(target.shape[1]) < target_lengths[:, None]
+    return float(((output == target) & valid).sum()), int(valid.sum())
 
 
 def _device(model: nn.Module) -> torch.device:

@@ -1,9 +1,8 @@
-"""AdamW with the right groups, the learning rate's course, averaged weights, and adversarial pushes."""
+"""AdamW with weight decay on matrices only, averaged weights (EMA), and adversarial perturbation of embeddings (FGM)."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import groupby
 
@@ -11,14 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from core.training.options import Training
-from core.training.schedules import factor_at
 
 
 def make_optimiser(model: nn.Module, options: Training) -> torch.optim.AdamW:
-    """Decay pulls on matrices of linear and recurrent layers only: never on biases, norms, embeddings or other tables.
+    """AdamW whose decay applies to matrices of linear and recurrent layers only, not to biases, norms and tables.
 
-    Stored runs count their parameters in the order of the groups, all tables that are no embeddings first; so a table
-    that is spared in between makes a group of its own.
+    The order of the groups is that of the parameter indices in stored runs: first all tensors with two or more
+    dimensions that are no embeddings. A table without decay among them (a CRF's transitions) is a group of its own.
     """
     embeddings = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
     layers = [m for m in model.modules() if isinstance(m, nn.Linear | nn.RNNBase)]
@@ -31,31 +29,18 @@ def make_optimiser(model: nn.Module, options: Training) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, lr=options.lr, betas=(0.9, options.beta2))
 
 
-def learning_rate(step: int, options: Training) -> float:
-    """At step 0, 1, …: up in a straight line over the warm-up, then as the schedule says, down to floor · lr."""
-    if options.schedule == "piecewise":
-        return options.lr * factor_at(step + 1, options.points)
-    if step < options.warmup:
-        return options.lr * (step + 1) / (options.warmup + 1)
-    progress = (step - options.warmup) / max(1, options.steps - options.warmup)
-    if options.schedule == "linear":
-        share = 1 - progress
-    elif options.schedule == "cosine":
-        share = (1 + math.cos(math.pi * progress)) / 2
-    else:
-        return options.lr
-    return options.lr * (options.floor + (1 - options.floor) * share)
-
-
 class AveragedWeights:
-    """EMA: shadow ← d · shadow + (1 − d) · weight, with d rising from 0 so that the start does not linger."""
+    """Exponential moving average: shadow ← d · shadow + (1 − d) · weight.
+
+    The decay is min(d, n / (10 + n)) at update n, so that the initial weights are soon forgotten.
+    """
 
     def __init__(self, model: nn.Module, decay: float):
         self.decay = decay
-        self.begin(model)
+        self.reset(model)
 
-    def begin(self, model: nn.Module) -> None:
-        """From these weights on."""
+    def reset(self, model: nn.Module) -> None:
+        """Start again from the model's weights."""
         self.updates = 0
         self.shadow = {name: p.detach().clone() for name, p in model.named_parameters()}
 
@@ -67,8 +52,8 @@ class AveragedWeights:
             self.shadow[name].lerp_(parameter, 1 - decay)
 
     @contextmanager
-    def in_place(self, model: nn.Module) -> Iterator[None]:
-        """The model with averaged weights while the block runs."""
+    def applied_to(self, model: nn.Module) -> Iterator[None]:
+        """The model with averaged weights while the block runs; its own come back afterwards."""
         own = {name: p.detach().clone() for name, p in model.named_parameters()}
         load_parameters(model, self.shadow)
         try:
@@ -78,14 +63,14 @@ class AveragedWeights:
 
 
 def token_embeddings(model: nn.Module) -> list[Tensor]:
-    """The tables of tokens' vectors, each once, whoever shares it."""
-    named = model.named_modules()
-    return list(dict.fromkeys(module.weight for name, module in named if name.endswith("token_embedding")))
+    """The token embedding matrices, each once, even if several modules share it."""
+    modules = [module for name, module in model.named_modules() if name.endswith("token_embedding")]
+    return list(dict.fromkeys(module.weight for module in modules if isinstance(module.weight, Tensor)))
 
 
 @contextmanager
-def fresh_gradients(weights: list[Tensor]) -> Iterator[None]:
-    """While the block runs, the gradients of these weights are its own; those of before are added at its end."""
+def separate_gradients(weights: list[Tensor]) -> Iterator[None]:
+    """Inside the block `weight.grad` holds only the block's own gradients; at its end the earlier ones are added."""
     before = [weight.grad for weight in weights]
     for weight in weights:
         weight.grad = None
@@ -98,21 +83,22 @@ def fresh_gradients(weights: list[Tensor]) -> Iterator[None]:
 
 
 @contextmanager
-def pushed_embeddings(model: nn.Module, size: float) -> Iterator[None]:
-    """FGM (Miyato et al. 2017): the token embeddings moved by size · g / |g|, towards a greater loss."""
-    pushed: list[tuple[Tensor, Tensor]] = []
+def perturbed_embeddings(model: nn.Module, size: float) -> Iterator[None]:
+    """FGM (Miyato et al. 2017): token embeddings moved by size · g / ‖g‖, along the gradient of the loss."""
+    originals: list[tuple[Tensor, Tensor]] = []
     for weight in token_embeddings(model):
-        if weight.grad is not None and (length := weight.grad.norm()) > 0:
-            pushed.append((weight, weight.detach().clone()))
-            weight.data.add_(weight.grad * (size / length))
+        if weight.grad is not None and (norm := weight.grad.norm()) > 0:
+            originals.append((weight, weight.detach().clone()))
+            weight.data.add_(weight.grad * (size / norm))
     try:
         yield
     finally:
-        for weight, own in pushed:
-            weight.data.copy_(own)
+        for weight, original in originals:
+            weight.data.copy_(original)
 
 
 @torch.no_grad()
-def load_parameters(model: nn.Module, values: dict[str, Tensor]) -> None:
+def load_parameters(model: nn.Module, values: Mapping[str, Tensor]) -> None:
+    """Copy the values into the model's parameters of these names."""
     for name, parameter in model.named_parameters():
         parameter.copy_(values[name])

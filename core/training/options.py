@@ -1,4 +1,4 @@
-"""How a model is trained: every option with its range, default and help."""
+"""Training options: each with its range, default and help."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.config.catalogue import choice, integer, number, option, switch
 from core.config.options import Options
 from core.errors import ConfigError
 from core.messages import Text
-from core.training.schedules import PointsOption, as_points
+from core.training.schedules import PointsOption, normalise_points
 
 # fmt: off
 STEPS = integer("steps", 1, 1_000_000, Text("How many updates."))
@@ -64,11 +64,11 @@ class Training(Options):
         return "training"
 
     def __post_init__(self):
-        object.__setattr__(self, "points", as_points(self.points))
+        object.__setattr__(self, "points", normalise_points(self.points))
         super().__post_init__()
 
     def to_dict(self) -> dict[str, Any]:
-        """Points that are not there are not told, so that they are no part of any other run's key."""
+        """`points` is left out when None, so that the keys of runs without a piecewise schedule do not depend on it."""
         return {name: value for name, value in super().to_dict().items() if name != "points" or value is not None}
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""The time machine: a model's weights at log-spaced moments of its training, small and bounded."""
+"""Weight snapshots at log-spaced training steps, float16 and bounded in size; replay of any input at each of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from core.capture import tape as tapes
+from core.capture.tape import Tape, capture
 from core.errors import InputError
 from core.training.optimisers import load_parameters
 
@@ -35,73 +35,73 @@ class Snapshot:
 
 
 def snapshot_steps(steps: int, most: int = MOST_SNAPSHOTS) -> list[int]:
-    """0, 1, 2, 3, 5, 7, …, steps: dense where learning is fast, at most so many."""
+    """At most `most` log-spaced steps, 0, 1, 2, 3, 5, 7, …, steps: dense at the start, where learning is fast."""
     spaced = torch.logspace(0, torch.log10(torch.tensor(float(max(steps, 1)))).item(), most - 1, dtype=torch.float64)
     return sorted({0, steps, *(round(s) for s in spaced.tolist())})
 
 
 class Snapshots:
-    """Weights by step. When they grow past the bound, every second one goes, the first and the last never.
+    """The snapshots of a run, in order. Beyond `MOST_BYTES` every second one is dropped, never the first or the last.
 
-    A fork begins with some of its parent's and spends what is left of them on its own steps, dense after the fork.
+    A fork inherits some of its parent's and takes the rest at its own steps, dense after the fork.
     """
 
     def __init__(self, steps: int, begin: int = 0):
         most = MOST_SNAPSHOTS // 2 if begin else MOST_SNAPSHOTS
-        self.wanted = {begin + step for step in snapshot_steps(steps - begin, most)}
-        self.kept: list[Snapshot] = []
+        self.scheduled_steps = {begin + step for step in snapshot_steps(steps - begin, most)}
+        self.entries: list[Snapshot] = []
 
     def inherit(self, snapshots: list[Snapshot]) -> None:
-        """The parent's, as far as they leave room for the fork's own."""
-        self.kept = snapshots
-        while len(self.kept) > MOST_SNAPSHOTS // 2:
+        """Start with a parent's snapshots, thinned out to leave room for the fork's own."""
+        self.entries = snapshots
+        while len(self.entries) > MOST_SNAPSHOTS // 2:
             self._thin()
 
     def __repr__(self) -> str:
-        return f"Snapshots(steps {', '.join(str(snapshot.step) for snapshot in self.kept)})"
+        return f"Snapshots(steps {', '.join(str(snapshot.step) for snapshot in self.entries)})"
 
     def __len__(self) -> int:
-        return len(self.kept)
+        return len(self.entries)
 
-    def __iter__(self):
-        return iter(self.kept)
+    def __iter__(self) -> Iterator[Snapshot]:
+        return iter(self.entries)
 
     def __getitem__(self, index: int) -> Snapshot:
-        return self.kept[index]
+        return self.entries[index]
 
-    def offer(self, step: int, model: nn.Module) -> None:
-        """Take a snapshot if this step is one of those wanted."""
-        if step in self.wanted and (not self.kept or self.kept[-1].step < step):
-            self.kept.append(Snapshot.of(step, model))
-            while sum(s.bytes for s in self.kept) > MOST_BYTES and len(self.kept) > 2:
+    def record(self, step: int, model: nn.Module) -> None:
+        """Take a snapshot if this step is a scheduled one that is not there yet."""
+        if step in self.scheduled_steps and (not self.entries or self.entries[-1].step < step):
+            self.entries.append(Snapshot.of(step, model))
+            while sum(s.bytes for s in self.entries) > MOST_BYTES and len(self.entries) > 2:
                 self._thin()
 
     def _thin(self) -> None:
-        self.kept = [*self.kept[:-1][::2], self.kept[-1]]
+        self.entries = [*self.entries[:-1][::2], self.entries[-1]]
 
 
-def views(model: nn.Module, snapshots: Iterable[Snapshot]) -> Iterator[tuple[Snapshot, nn.Module]]:
-    """The model as it was at each of these snapshots: one copy, loaded again and again; the model is not touched."""
-    viewer = deepcopy(model).cpu().eval()
+def snapshot_models(model: nn.Module, snapshots: Iterable[Snapshot]) -> Iterator[tuple[Snapshot, nn.Module]]:
+    """Each snapshot with the model at its weights: one copy, reloaded every time; `model` itself is not changed."""
+    copy = deepcopy(model).cpu().eval()
     for snapshot in snapshots:
-        load_parameters(viewer, snapshot.weights)
-        yield snapshot, viewer
+        load_parameters(copy, snapshot.weights)
+        yield snapshot, copy
 
 
 def replay(
-    views: Iterable[tuple[Snapshot, nn.Module]], inputs: tuple[Tensor, ...], patterns: tuple[str, ...]
-) -> list[tapes.Tape]:
-    """One tape per view, for the same input."""
-    taken = []
-    for _, model in views:
-        with torch.no_grad(), tapes.capture(model, *patterns) as tape:
+    models: Iterable[tuple[Snapshot, nn.Module]], inputs: tuple[Tensor | None, ...], patterns: tuple[str, ...]
+) -> list[Tape]:
+    """One tape per snapshot, for the same input; `models` as from `snapshot_models`."""
+    tapes = []
+    for _, model in models:
+        with torch.no_grad(), capture(model, *patterns) as tape:
             model(*inputs)
-        taken.append(tape)
-    return taken
+        tapes.append(tape)
+    return tapes
 
 
-def inputs_and_patterns(arguments: tuple[Any, ...]) -> tuple[tuple[Tensor, ...], tuple[str, ...]]:
-    """Tensors, or lists of token ids, for the model; texts for the tape; None is an input left out."""
+def split_inputs_and_patterns(arguments: tuple[Any, ...]) -> tuple[tuple[Tensor | None, ...], tuple[str, ...]]:
+    """Arguments of `replay` by type: tensors or lists of token ids (None: an input left out), and strings."""
     inputs = tuple(_as_ids(a) for a in arguments if not isinstance(a, str))
     if not inputs:
         raise InputError("There is nothing to replay: give token ids first.")

@@ -28,7 +28,7 @@ def bert_base() -> PretrainedRun:
     torch.manual_seed(0)
     tokenizer = train_tokenizer("wordpiece", ["walnut harbor quilt ember lantern fossil"], 200)
     model = core.build("bert-base", vocab_size=tokenizer.vocab_size, head="none", next_sentence=False)
-    return PretrainedRun(model, tokenizer, signs=SpecialTokens(0, None, 0))
+    return PretrainedRun(model, tokenizer, special_tokens=SpecialTokens(0, None, 0))
 
 
 def measure_peak() -> tuple[float, bytes]:

@@ -40,7 +40,7 @@ def make_run(family: str, task: str, model: dict) -> Run:
     """An untrained run with a second snapshot of four times larger weights."""
     run = Run(make_recipe(family, task, model=model), seed=3)
     weights = {name: 4 * w for name, w in run.snapshots[0].weights.items()}
-    run.snapshots.kept.append(Snapshot(7, weights))
+    run.snapshots.entries.append(Snapshot(7, weights))
     return run
 
 

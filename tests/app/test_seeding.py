@@ -17,7 +17,7 @@ INITIALISATIONS = {
     "shipped run": lambda: shipped.load("parity-rnn"),
     "untrained gradients": lambda: gates._untrained_model(core.configure("rnn", d_hidden=4), 0),
     "thumbnail": lambda: activations.point_activations(SMALL, "logits", None, None, 4, 4),
-    "measured costs": lambda: costs.fresh(SMALL),
+    "measured costs": lambda: costs.build_seeded(SMALL),
     "no positions": lambda: positions.no_positions("a b", "reverse", 0),
 }
 

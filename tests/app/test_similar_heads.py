@@ -6,7 +6,7 @@ import pytest
 from app.service import payload
 from app.service.inputs import input_from_text
 from app.service.runs import run_registry
-from core.analysis.head_similarity import ALIKE
+from core.analysis.head_similarity import SIMILAR
 from tests.app.checkpoints.small_checkpoints import post
 
 MINILM = "checkpoint:all-MiniLM-L6-v2"
@@ -18,7 +18,7 @@ def test_the_previous_token_head_of_a_toy_is_found_in_minilm(client):
     answer = client.post("/api/like", json={**request, "point": "blocks.0.attn", "head": 3, "where": MINILM})
     header, arrays = payload.unpack(answer.content)
     best = header["best"][0]
-    assert (best["group"], best["layer"], best["head"]) == ("blocks", 0, 2) and best["likeness"] > ALIKE
+    assert (best["group"], best["layer"], best["head"]) == ("blocks", 0, 2) and best["likeness"] > SIMILAR
     assert header["left_out"] == ["[CLS]", "[SEP]"] and header["of"]["left_out"] == [] and header["heads"] == 72
     similarities = [entry["likeness"] for entry in header["best"]]
     assert len(similarities) == 5 and similarities == sorted(similarities, reverse=True)

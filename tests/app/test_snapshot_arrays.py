@@ -98,7 +98,7 @@ def test_for_a_long_input_one_layers_weights_are_in_memory_at_a_time(monkeypatch
     """All of them would be gigabytes for 512 tokens × 144 heads; what remains of each is pooled."""
     model = {"n_layers": 3, "n_heads": 2, "d_model": 16, "d_ff": 16, "max_len": 400}
     run = Run(make_recipe("bert", "parity", model=model, task_options={"min_len": 300, "max_len": 300}))
-    run.snapshots.kept += [Snapshot(step, run.snapshots[0].weights) for step in (1, 2, 3)]
+    run.snapshots.entries += [Snapshot(step, run.snapshots[0].weights) for step in (1, 2, 3)]
     storages, alive = [], []
     record_capture = snapshot_arrays.record_capture
 

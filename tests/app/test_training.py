@@ -22,7 +22,7 @@ from app.service.training.requests import check_size
 from app.service.training.run_titles import run_lead, run_title
 from app.service.training.uploaded_files import MAX_FILE_BYTES
 from core.jobs.worker.probe import Probe
-from core.runs.fork import Forked, Origin
+from core.runs.fork import ForkRecipe, Origin
 from core.runs.recipes import RECIPES, Recipe, recipe
 from core.runs.run import key_of
 from tests.core.jobs.small_runs import until
@@ -298,8 +298,8 @@ def changed(family: str, task: str, variant: str = "default", **training: Any) -
     return replace(usual, training=replace(usual.training, **training))
 
 
-def forked(parent: Recipe, step: int) -> Forked:
-    return Forked(parent.model, parent.task, parent.training, origin=Origin("0" * 24, step, exact=False))
+def forked(parent: Recipe, step: int) -> ForkRecipe:
+    return ForkRecipe(parent.model, parent.task, parent.training, origin=Origin("0" * 24, step, exact=False))
 
 
 def test_the_lead_of_an_unfinished_run_names_both_steps():

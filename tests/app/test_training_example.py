@@ -79,9 +79,9 @@ def test_the_last_example_is_followed_by_the_first():
 
 def test_the_run_and_the_random_state_are_unchanged():
     run = run_registry.open_run("entities-crf").run
-    before, noise = run.trainer.data.get_state(), torch.get_rng_state()
+    before, noise = run.trainer.data_rng.get_state(), torch.get_rng_state()
     training_example.describe_example(run, 3)
-    assert torch.equal(run.trainer.data.get_state(), before) and torch.equal(torch.get_rng_state(), noise)
+    assert torch.equal(run.trainer.data_rng.get_state(), before) and torch.equal(torch.get_rng_state(), noise)
 
 
 def test_a_pretrained_model_has_none():

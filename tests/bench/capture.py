@@ -1,4 +1,4 @@
-"""The price of looking: everything captured at BERT-Base size, 128 tokens."""
+"""The overhead of capture: everything captured at BERT-Base size, 128 tokens."""
 
 from __future__ import annotations
 

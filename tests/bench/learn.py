@@ -1,7 +1,7 @@
 """How fast the recipes solve their tasks, over five seeds: `python -m tests.bench.learn [--only family/task …]`.
 
-Every row is kept in docs/learning.json as soon as it is measured, with a key of its recipe, and measured again only
-when the recipe changes: stop at any time, go on later. Then docs/learning.md is written anew from all the known rows.
+Every row is saved in docs/learning.json as soon as it is measured, with a key of its recipe, and measured again only
+when the recipe changes, so that it can be interrupted. Then docs/learning.md is written from all rows.
 """
 
 from __future__ import annotations
@@ -18,23 +18,27 @@ from pathlib import Path
 import torch
 
 from core.allocator import keep_freed_memory
-from core.analysis.training_events import head_history
+from core.analysis.training_events import compute_head_history
 from core.runs.recipes import RECIPES, Recipe, recipe
 from core.runs.run import Run, key_of
 from core.training import Diverged
-from tests.bench.learn_table import Row, in_print, page, summary
+from tests.bench.learn_table import Row, format_row, page, summary
 
-EVERY, CHEAP, SURE = 5, 64, 512  # look every so many steps, at few problems; then make sure with many
-PROMISING = 0.9  # of the goal, in training, from which on it is worth looking
+EVALUATION_STEPS, FEW_PROBLEMS, PROBLEMS = (
+    5,
+    64,
+    512,
+)  # evaluate every so many steps, on few problems; confirm on many
+PROMISING = 0.9  # share of the goal, in training accuracy, from which on it is evaluated
 SEEDS = 5
-ALIGNED = 64  # problems on which heads are compared with the ideal alignment
-LENGTHS = {"parity": (20, 40, 100)}  # asked at these lengths too: the longest in training, and far beyond
-KEPT, PAGE = Path("docs/learning.json"), Path("docs/learning.md")
+ALIGNMENT_PROBLEMS = 64  # problems on which heads are compared with the ideal alignment
+LENGTHS = {"parity": (20, 40, 100)}  # evaluated at these lengths too: the longest in training, and far beyond
+RESULTS, PAGE = Path("docs/learning.json"), Path("docs/learning.md")
 
 
 @dataclass(frozen=True)
-class Learnt:
-    """One run: when it first solved its task, and how well it did in the end."""
+class LearningResult:
+    """One run: when it first solved its task, and its accuracy at the end."""
 
     step: int | None
     seconds: float  # CPU time of training alone, until solved or to the end
@@ -44,52 +48,55 @@ class Learnt:
     agreement: float | None = None  # of the best cross-attention head with the task's own alignment, at the end
 
 
-def learn(chosen: Recipe, seed: int) -> Learnt:
-    run = Run(chosen, seed)
-    hopeful = chosen.why is None
+def learn(recipe: Recipe, seed: int) -> LearningResult:
+    """Train one run, evaluating it now and then."""
+    run = Run(recipe, seed)
+    meant_to_learn = recipe.why is None
     solved_at, solved_after, spent, start = None, None, 0.0, time.process_time()
     try:
         for step in run.train():
-            promising = hopeful and step.index % EVERY == 0 and step.accuracy >= PROMISING * chosen.goal
+            promising = (
+                meant_to_learn and step.index % EVALUATION_STEPS == 0 and step.accuracy >= PROMISING * recipe.goal
+            )
             if promising and solved_at is None:
                 spent += time.process_time() - start
-                if all(run.evaluate(n).accuracy >= chosen.goal for n in (CHEAP, SURE)):
+                if all(run.evaluate(n).accuracy >= recipe.goal for n in (FEW_PROBLEMS, PROBLEMS)):
                     solved_at, solved_after = step.index, spent
                 start = time.process_time()
     except Diverged:
         pass
     spent += time.process_time() - start
-    final = run.evaluate(SURE).accuracy
-    by_length = {n: last_answers(run, n) for n in LENGTHS.get(chosen.task.name, ())}
+    final = run.evaluate(PROBLEMS).accuracy
+    by_length = {n: last_token_accuracy(run, n) for n in LENGTHS.get(recipe.task.name, ())}
     seconds = spent if solved_after is None else solved_after
-    return Learnt(solved_at, seconds, final, final >= chosen.goal, by_length, best_agreement(run))
+    return LearningResult(solved_at, seconds, final, final >= recipe.goal, by_length, best_agreement(run))
 
 
 def best_agreement(run: Run) -> float | None:
-    """How much of its weight the best head gives to the right source tokens; None where nobody looks across, or where."""
+    """The best cross-attention head's weight on the ideal source tokens; None without cross-attention or ideal alignment."""
     if run.trainer.form != "pairs":
         return None
-    history = head_history(run, ALIGNED, run.snapshots.kept[-1:])
-    found = [roles["agreement"][-1].max() for roles in history.values() if "agreement" in roles]
-    return float(max(found)) if found else None
+    history = compute_head_history(run, ALIGNMENT_PROBLEMS, run.snapshots.entries[-1:])
+    agreements = [roles["agreement"][-1].max() for roles in history.values() if "agreement" in roles]
+    return float(max(agreements)) if agreements else None
 
 
 @torch.no_grad()
-def last_answers(run: Run, length: int) -> float:
-    """Share of problems of one length whose answer is right: where there is one after every token, the last."""
-    batch = run.task.lay_out(run.task.evaluation(SURE, length=length), run.trainer.form)
+def last_token_accuracy(run: Run, length: int) -> float:
+    """Share of correct answers at one length; where there is an answer after every token, of the last."""
+    batch = run.task.lay_out(run.task.evaluation(PROBLEMS, length=length), run.trainer.form)
     answers = run.model.head.predict(run.model.eval()(*batch.inputs).logits, batch.lengths)
     last = [x if x.dim() == 1 else x[:, -1] for x in (answers, batch.target)]
     return float((last[0] == last[1]).float().mean())
 
 
 def all_names(only: list[str]) -> list[str]:
-    """`family/task[/variant]` of the recipes that begin with one of those asked for; all, if none is."""
+    """`family/task[/variant]` of all recipes, or of those under one of the names `only`."""
     names = []
     for (family, task), variants in RECIPES.items():
         for variant in variants:
             full = f"{family}/{task}/{variant}"
-            if not only or any(f"{full}/".startswith(f"{wanted}/") for wanted in only):
+            if not only or any(f"{full}/".startswith(f"{prefix}/") for prefix in only):
                 names.append(full.removesuffix("/default"))
     return names
 
@@ -100,32 +107,32 @@ def key(chosen: Recipe) -> str:
 
 
 def rows() -> dict[str, dict]:
-    """name → the key of the recipe that was measured, and what the page says of it"""
-    return json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
+    """name → the key of the recipe that was measured, and its row in the page"""
+    return json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
 
 
-def known(name: str, chosen: Recipe) -> Row | None:
+def known_row(name: str, chosen: Recipe) -> Row | None:
     row = rows().get(name)
     return row["row"] if row and row["key"] == key(chosen) else None
 
 
-def everything() -> dict[str, tuple[Recipe, Row | None]]:
+def all_rows() -> dict[str, tuple[Recipe, Row | None]]:
     recipes = {name: recipe(*name.split("/")) for name in all_names([])}
-    return {name: (chosen, known(name, chosen)) for name, chosen in recipes.items()}
+    return {name: (chosen, known_row(name, chosen)) for name, chosen in recipes.items()}
 
 
 def measure(name: str, chosen: Recipe) -> Row:
     row = summary([learn(chosen, seed) for seed in range(SEEDS)])
-    keep({**rows(), name: {"key": key(chosen), "row": row}})
+    save_rows({**rows(), name: {"key": key(chosen), "row": row}})
     return row
 
 
-def keep(found: dict[str, dict]) -> None:
-    """One row per line, in order; the file is never half written."""
-    lines = ",\n".join(f'"{name}": {json.dumps(row, ensure_ascii=False)}' for name, row in sorted(found.items()))
-    part = KEPT.with_suffix(".part")
+def save_rows(rows: dict[str, dict]) -> None:
+    """One row per line, sorted; written to a temporary file and renamed."""
+    lines = ",\n".join(f'"{name}": {json.dumps(row, ensure_ascii=False)}' for name, row in sorted(rows.items()))
+    part = RESULTS.with_suffix(".part")
     part.write_text(f"{{\n{lines}\n}}\n", "utf-8")
-    os.replace(part, KEPT)
+    os.replace(part, RESULTS)
 
 
 def main(arguments: list[str]) -> int:
@@ -140,9 +147,9 @@ def main(arguments: list[str]) -> int:
     torch.set_num_threads(1)
     for name in names:
         chosen = recipe(*name.split("/"))
-        row = None if options.again else known(name, chosen)
-        print(in_print(name, row or measure(name, chosen)), flush=True)
-    PAGE.write_text(page(everything()), "utf-8")
+        row = None if options.again else known_row(name, chosen)
+        print(format_row(name, row or measure(name, chosen)), flush=True)
+    PAGE.write_text(page(all_rows()), "utf-8")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What `learn` measured, as a line in print and as the page docs/learning.md."""
+"""Results of `learn` as a printed line and as the page docs/learning.md."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from core.runs.recipes import Recipe
-    from tests.bench.learn import Learnt
+    from tests.bench.learn import LearningResult
 
 FIRST_MEASURED = {  # steps until solved, median or range (and seeds solved, where counted), of the first experiments
     "rnn/parity": "105 (5/5)",
@@ -40,21 +40,21 @@ INTRODUCTION = """# How fast the recipes learn
 Written by `make bench-learn`; rows are measured again when their recipe changes. `make bench-learn ONLY="gpt/copy"`
 measures some of them.
 
-Five seeds each, one thread. *Solved*: seeds that meet the goal, 99 % of held-out answers right unless told otherwise,
+Five seeds each, one thread. *Solved*: seeds that meet the goal, 99 % of held-out answers right unless stated otherwise,
 at the end of training; sequences are written without help, and every token counts; a text that goes on (induction,
 scratchpad parity, characters) is read as it stands. *Steps* and *seconds* (of CPU, training alone) until the goal is
 first met: median, and range over the seeds; rows measured at different times may be of different machines, so compare
-their steps. *First measured*: steps, before anything was tuned. *Source*: what becomes of the variant `source`, which
-learns a fixed set of problems by heart.
+their steps. *First measured*: steps, before anything was tuned. *Source*: the result of the variant `source`, which
+memorises a fixed set of problems.
 """
 LONGER = """## Longer than in training
 
 The longest problems in training have 20 bits. Share of right answers after the last bit: median, and range over the
 seeds.
 """
-ALIGNED = """## Who looks at the right tokens
+ALIGNED = """## Alignment of cross-attention
 
-The weight the best cross-attention head gives to the source tokens that the task itself says matter, at the end of
+The weight of the best cross-attention head on the source tokens of the task's ideal alignment, at the end of
 training, on the longest held-out problems: median, and range over the seeds.
 """
 MEANT_TO_FAIL = """## Meant to fail
@@ -63,12 +63,12 @@ Accuracy on held-out problems at the end, and the reason.
 """
 
 
-Row = dict[str, str]  # what the page says of a recipe
+Row = dict[str, str]  # column → cell, of one recipe
 
 
-def summary(runs: list[Learnt]) -> Row:
-    """solved, steps, seconds; worst and accuracy at the end; agreement; and the accuracy at each length tried."""
-    found = {
+def summary(runs: list[LearningResult]) -> Row:
+    """solved, steps, seconds; worst and accuracy at the end; agreement; and the accuracy at each length."""
+    row = {
         "solved": f"{sum(run.solved for run in runs)}/{len(runs)}",
         "steps": spread([run.step for run in runs if run.step is not None], ".0f"),
         "seconds": format(statistics.median(run.seconds for run in runs), ".1f"),
@@ -77,8 +77,8 @@ def summary(runs: list[Learnt]) -> Row:
     }
     agreements = [run.agreement for run in runs if run.agreement is not None]
     if agreements:
-        found["agreement"] = spread(agreements, ".2f")
-    return found | {f"length {n}": spread([run.by_length[n] for run in runs], ".1%") for n in runs[0].by_length}
+        row["agreement"] = spread(agreements, ".2f")
+    return row | {f"length {n}": spread([run.by_length[n] for run in runs], ".1%") for n in runs[0].by_length}
 
 
 def spread(values: list[float], form: str) -> str:
@@ -89,23 +89,23 @@ def spread(values: list[float], form: str) -> str:
     return middle if least == most else f"{middle} ({least}–{most})"
 
 
-def in_print(name: str, row: Row) -> str:
-    known = FIRST_MEASURED.get(name, "")
-    return f"{name:<36} {row['solved']:>5}  {row['steps']:<20} {row['seconds']:>7} s  worst {row['worst']:>6}  first {known}"
+def format_row(name: str, row: Row) -> str:
+    first = FIRST_MEASURED.get(name, "")
+    return f"{name:<36} {row['solved']:>5}  {row['steps']:<20} {row['seconds']:>7} s  worst {row['worst']:>6}  first {first}"
 
 
 def page(rows: dict[str, tuple[Recipe, Row | None]]) -> str:
-    """rows: name → its recipe and what was measured, None where that is still to be done"""
+    """rows: name → its recipe and its row, None if not measured yet"""
     learnt, failing, lengths, aligned = [], [], [], []
-    for name, (chosen, row) in rows.items():
-        if chosen.why is None:
-            learnt.append([name, *_learnt(name, chosen, row, rows)])
+    for name, (recipe, row) in rows.items():
+        if recipe.why is None:
+            learnt.append([name, *_cells(name, recipe, row, rows)])
         else:
-            failing.append([name, row["accuracy"] if row else "not measured", str(chosen.why)])
-        asked = {title: cell for title, cell in (row or {}).items() if title.startswith("length ")}
-        if asked and chosen.why is None:
-            lengths.append({"recipe": name, **asked})
-        if row and "agreement" in row and chosen.why is None:
+            failing.append([name, row["accuracy"] if row else "not measured", str(recipe.why)])
+        by_length = {title: cell for title, cell in (row or {}).items() if title.startswith("length ")}
+        if by_length and recipe.why is None:
+            lengths.append({"recipe": name, **by_length})
+        if row and "agreement" in row and recipe.why is None:
             aligned.append([name, row["agreement"]])
     titles = ["recipe", "solved", "steps", "seconds", "worst at the end", "first measured", "source"]
     parts = [INTRODUCTION, _table(titles, learnt)]
@@ -117,13 +117,13 @@ def page(rows: dict[str, tuple[Recipe, Row | None]]) -> str:
     return "\n".join(parts)
 
 
-def _learnt(name: str, chosen: Recipe, row: Row | None, rows: dict) -> list[str]:
-    by_heart = rows.get(f"{name}/source", (None, None))[1]
-    source = f"{by_heart['solved']}, {by_heart['accuracy']}" if by_heart else ""
+def _cells(name: str, recipe: Recipe, row: Row | None, rows: dict) -> list[str]:
+    source_row = rows.get(f"{name}/source", (None, None))[1]
+    source = f"{source_row['solved']}, {source_row['accuracy']}" if source_row else ""
     first = FIRST_MEASURED.get(name, "")
     if row is None:
         return ["not measured", "", "", "", first, source]
-    goal = "" if chosen.goal == 0.99 else f" (goal {chosen.goal:.0%})"
+    goal = "" if recipe.goal == 0.99 else f" (goal {recipe.goal:.0%})"
     return [row["solved"] + goal, row["steps"], row["seconds"], row["worst"], first, source]
 
 

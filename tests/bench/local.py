@@ -26,8 +26,8 @@ def rows() -> Iterator[Row]:
         return lambda: model(ids).logits.sum().backward()
 
     yield compare("the same, whole model, forward and backward", train(local), train(full), None, rounds=7)
-    kept = [saved_bytes(lambda n=n: local(ids[:, :n]).logits) for n in (2048, 4096)]
-    yield Row("memory kept for backward at n = 4096 / n = 2048 (2 = linear)", kept[1] / kept[0], 2.1)
+    saved = [saved_bytes(lambda n=n: local(ids[:, :n]).logits) for n in (2048, 4096)]
+    yield Row("memory kept for backward at n = 4096 / n = 2048 (2 = linear)", saved[1] / saved[0], 2.1)
 
 
 def _kernel(model, q, k, v):

@@ -1,4 +1,4 @@
-"""Ratios of two sides measured in turns, so that a noisy machine disturbs both alike."""
+"""Ratios of two implementations timed in turns, so that other load affects both alike."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def seconds(call: Callable[[], object]) -> float:
 
 def saved_bytes(forward: Callable[[], torch.Tensor]) -> int:
     """Bytes that autograd keeps for the backward pass."""
-    kept: dict[int, int] = {}
+    sizes: dict[int, int] = {}
 
     def pack(tensor: torch.Tensor) -> torch.Tensor:
         storage = tensor.untyped_storage()
-        kept[storage.data_ptr()] = storage.nbytes()
+        sizes[storage.data_ptr()] = storage.nbytes()
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         forward()
-    return sum(kept.values())
+    return sum(sizes.values())

@@ -1,4 +1,4 @@
-"""Real sizes from disk: how long loading takes, and seeing everything, against transformers and TransformerLens."""
+"""Loading and full capture of GPT-2 and BERT-Base sizes, against transformers and TransformerLens."""
 
 from __future__ import annotations
 
@@ -65,23 +65,23 @@ def _capturing(folder: Path) -> Iterator[Row]:
     def transformer_lens() -> None:
         bridge.run_with_cache(ids)
 
-    _check_alike(model, bridge, ids)
+    _check_same(model, bridge, ids)
     yield compare(f"capture everything, {size} / TransformerLens", captured, transformer_lens, 0.9, rounds=21)
 
 
 def _bridge(folder: Path):
-    """TransformerLens 4's way to the same weights; it wants a tokenizer, of whatever kind, beside them."""
+    """The same weights in TransformerLens 4, which needs some tokenizer beside them."""
     from transformer_lens.model_bridge import TransformerBridge
 
-    trained = train_tokenizer("bytes", ["some text"], 300)
+    tokenizer = train_tokenizer("bytes", ["some text"], 300)
     special = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
-    hf.PreTrainedTokenizerFast(tokenizer_object=trained.backend, **special).save_pretrained(folder)
+    hf.PreTrainedTokenizerFast(tokenizer_object=tokenizer.backend, **special).save_pretrained(folder)
     return TransformerBridge.boot_transformers(str(folder), device="cpu").eval()
 
 
 @torch.no_grad()
-def _check_alike(model: torch.nn.Module, bridge, ids: torch.Tensor) -> None:
-    """A race is only fair on the same course."""
+def _check_same(model: torch.nn.Module, bridge, ids: torch.Tensor) -> None:
+    """Both sides compute the same logits and attention."""
     logits, cache = bridge.run_with_cache(ids)
     with core.capture(model) as tape:
         torch.testing.assert_close(model(ids).logits, logits, atol=1e-3, rtol=1e-3)

@@ -51,12 +51,12 @@ def compare_all(ids: Tensor, lengths: Tensor, d_hidden: int, size: str) -> Itera
 
     stepwise = core.build("lstm", **sizes, engine="stepwise")
 
-    def watched() -> Tensor:
+    def captured() -> Tensor:
         with core.capture(stepwise):
             return stepwise(ids, lengths).logits
 
     name = f"stepwise lstm, all gates kept / packed nn.LSTM, {size}"
-    yield compare(name, _step(stepwise, watched, labels), theirs, 1.5, rounds=60)
+    yield compare(name, _step(stepwise, captured, labels), theirs, 1.5, rounds=60)
 
 
 def _step(model: nn.Module, forward: Callable[[], Tensor], labels: Tensor) -> Callable[[], None]:

@@ -1,4 +1,4 @@
-"""`make bench-ui`: how quick the page is, in the browser, next to the same picture the usual way, in one run."""
+"""`make bench-ui`: speed of the page in the browser, compared with plain Gradio and BertViz in the same run."""
 
 from __future__ import annotations
 

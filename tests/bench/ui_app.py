@@ -43,7 +43,7 @@ def offer_wide(name: str, tokens: int) -> None:
     run = Run(recipe)
     for _ in run.train():
         pass
-    run.snapshots.kept = run.snapshots.kept[-1:]
+    run.snapshots.entries = run.snapshots.entries[-1:]
     facts = {"recipe": recipe.to_dict(), "seed": 0, "accuracy": 0.5, "accuracy_by_length": {}}
     title = verbatim(f"12 × 12 heads, {tokens} tokens")
     register_run(RunEntry(name, title, title, loaded_run=LoadedRun(name, run, [], facts)))

@@ -1,4 +1,4 @@
-"""Is the page still quick while two models are trained? The same moves and questions, idle and busy, in one run."""
+"""Speed of the page while two models train: the same moves and requests, idle and busy, in one run."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from playwright.sync_api import Browser, Page
 from tests.bench.ui_measure import moves, new_page, p95
 from tests.browser.page_driver import open_app, page_state
 
-QUESTIONS = 40
+REQUESTS = 40
 WATCHED_SECONDS = 10
 LONG = {"steps": 100_000}
 TRAININGS = [
     {"family": "lstm", "task": "parity", "variant": "default", "training": LONG},
     {"family": "gpt", "task": "induction", "variant": "default", "training": LONG},
 ]
-# Each question is asked once for every number, so that none is answered from memory.
-ASK = """async ([address, bodies]) => {
+# Each request is made once for every number, so that none is answered from a cache.
+REQUEST = """async ([address, bodies]) => {
     const took = [];
     for (const body of bodies) {
         const began = performance.now();
@@ -30,8 +30,8 @@ ASK = """async ([address, bodies]) => {
     }
     return took;
 }"""
-START = """async (wish) => (await (await fetch('api/train/start', {
-    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(wish),
+START = """async (request) => (await (await fetch('api/train/start', {
+    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(request),
 })).json()).key"""
 STOP = """(key) => fetch(`api/train/${key}/stop`, {
     method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}',
@@ -45,9 +45,9 @@ WATCH = """async (seconds) => {
 }"""
 
 
-def questions(salt: int) -> dict[str, tuple[str, list[dict[str, Any]]]]:
+def requests(salt: int) -> dict[str, tuple[str, list[dict[str, Any]]]]:
     letters = "abcdefghijklmnopqrstuvwxyz"
-    numbers = range(salt * QUESTIONS, (salt + 1) * QUESTIONS)
+    numbers = range(salt * REQUESTS, (salt + 1) * REQUESTS)
     return {
         "a recipe is checked": (
             "train/check",
@@ -65,18 +65,18 @@ def questions(salt: int) -> dict[str, tuple[str, list[dict[str, Any]]]]:
 
 
 def busy(browser: Browser, url: str) -> None:
-    print("Idle, and while two models are trained (goal: p95 of a question ≤ 300 ms, of a move ≤ 50 ms)")
+    print("Idle, and while two models are trained (goal: p95 of a request ≤ 300 ms, of a move ≤ 50 ms)")
     page = open_app(new_page(browser, url))
     last = page_state(page, "s.shown.look.steps.length") - 1
     scrub = [{"moment": i} for i in range(last + 1)]
-    idle = {name: p95(page.evaluate(ASK, list(asked))) for name, asked in questions(0).items()}
+    idle = {name: p95(page.evaluate(REQUEST, list(calls))) for name, calls in requests(0).items()}
     calm = p95(moves(page, "another moment, idle", scrub))
-    keys = [page.evaluate(START, wish) for wish in TRAININGS]
+    keys = [page.evaluate(START, request) for request in TRAININGS]
     try:
-        watching = watched(browser, url, keys)
-        rate = watching.evaluate(WATCH, WATCHED_SECONDS)
-        for name, asked in questions(1).items():
-            report(name, idle[name], p95(page.evaluate(ASK, list(asked))))
+        train_page = open_train_page(browser, url, keys)
+        rate = train_page.evaluate(WATCH, WATCHED_SECONDS)
+        for name, calls in requests(1).items():
+            report(name, idle[name], p95(page.evaluate(REQUEST, list(calls))))
         report("another moment", calm, p95(moves(page, "another moment, busy", scrub)))
         print(f"  {'the chart of a run, watched':<34} {rate / len(keys):.1f} updates/s (goal: ≥ 5)", flush=True)
     finally:
@@ -84,8 +84,8 @@ def busy(browser: Browser, url: str) -> None:
             page.evaluate(STOP, key)
 
 
-def watched(browser: Browser, url: str, keys: list[str]) -> Page:
-    """A second page, on its Train tab, that listens to both."""
+def open_train_page(browser: Browser, url: str, keys: list[str]) -> Page:
+    """A second page, on its Train tab, that receives the updates of both runs."""
     page = open_app(new_page(browser, url))
     page.evaluate("(keys) => localStorage.setItem('innerview-runs', JSON.stringify(keys))", keys)
     page.locator("#tab-train-button").click()

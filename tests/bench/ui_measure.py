@@ -1,4 +1,4 @@
-"""What the measurements of the page share."""
+"""Shared by the measurements of the page: one move and the requests it makes, percentiles."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ MOVE = """async ([changes, moves]) => {
     }
     const late = new Promise((done) => setTimeout(done, 500));
     await late;
-    const asked = performance.getEntriesByType('resource').slice(before).map((entry) => entry.name);
-    return { took, asked };
+    const requests = performance.getEntriesByType('resource').slice(before).map((entry) => entry.name);
+    return { took, requests };
 }"""
 
 
@@ -39,6 +39,6 @@ def new_page(browser: Browser, url: str):
 
 def moves(page: Page, name: str, changes: list[dict]) -> list[float]:
     result = page.evaluate(MOVE, [changes, MOVES])
-    asked = [address for address in result["asked"] if not address.endswith("/heartbeat")]
-    print(f"  {name:<34} p95 {p95(result['took']):6.1f} ms   requests {len(asked)}", flush=True)
+    requests = [address for address in result["requests"] if not address.endswith("/heartbeat")]
+    print(f"  {name:<34} p95 {p95(result['took']):6.1f} ms   requests {len(requests)}", flush=True)
     return result["took"]

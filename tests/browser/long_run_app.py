@@ -51,7 +51,7 @@ def _sharpened(run: Run, step: int) -> Run:
         for name, parameter in run.model.named_parameters():
             if ".q_proj." in name or ".k_proj." in name:
                 parameter.mul_(8)
-    run.snapshots.kept.append(Snapshot.of(step, run.model))
+    run.snapshots.entries.append(Snapshot.of(step, run.model))
     run.steps = [Step(index=i, loss=0.7, accuracy=0.5, lr=1e-3, grad_norm=1.0, tokens=1) for i in (1, step)]
     return run
 

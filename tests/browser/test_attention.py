@@ -18,7 +18,7 @@ from app.service.inputs import held_out_input, input_from_text
 from app.service.runs import shipped
 from app.service.snapshot_arrays import collect_arrays
 from core.analysis import measures
-from core.analysis.training_events import CLEAR
+from core.analysis.training_events import ROLE_THRESHOLD
 from tests.browser import long_run_app
 from tests.browser.conftest import free_port, serve_app
 from tests.browser.page_driver import choose_run, open_app, page_state
@@ -82,10 +82,10 @@ def test_map_caption_and_report_show_what_core_computes_at_every_moment(new_page
             assert float(shown_value.get_attribute("data-value")) == pytest.approx(value, abs=1e-6)
             expect(shown_value).to_have_text(f"{value:.2f}")
         role = max(set(scores) - {"entropy", "distance"}, key=scores.get)
-        digits = 0 if scores[role] >= CLEAR else 1
+        digits = 0 if scores[role] >= ROLE_THRESHOLD else 1
         expect(page.locator(".one-head .caption")).to_contain_text(f"{100 * scores[role]:.{digits}f} %")
         expect(page.locator(".report .caption")).to_contain_text(
-            "no clear role" if scores[role] < CLEAR else "since step"
+            "no clear role" if scores[role] < ROLE_THRESHOLD else "since step"
         )
     curves = numbers(download(page, ".report"))
     expected = np.stack([values[:, 1, 3] for values in heads.measures.values()], 1)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import core
-from core.analysis.layer_costs import layers_compared
+from core.analysis.layer_costs import compare_layers
 from core.runs.run import Run
 from core.seeding import seeded
 
@@ -53,5 +53,5 @@ def test_runs_that_begin_at_once_have_their_own_weights(monkeypatch):
 
 def test_layers_that_are_compared_draw_from_nobody_else():
     before = torch.get_rng_state()
-    layers_compared(n=8, width=8)
+    compare_layers(n=8, width=8)
     assert torch.equal(torch.get_rng_state(), before)

@@ -1,4 +1,4 @@
-"""Every demo runs alone: quickly, to see that it prints and draws; in full, to see what its first lines promise."""
+"""Every demo runs as a command: in fast mode it prints and draws; in full it meets what its docstring expects."""
 
 from __future__ import annotations
 
@@ -12,35 +12,37 @@ import pytest
 
 import demos
 from app.service.runs import shipped
-from demos.stage import Stage, play
-from demos.translation import judge
+from demos.runner import DemoRunner, run_demo
+from demos.translation import translate
 
 ROOT = Path(__file__).resolve().parents[2]
 
-NAMES = sorted({module.name for module in pkgutil.iter_modules(demos.__path__)} - {"stage"})
+NAMES = sorted({module.name for module in pkgutil.iter_modules(demos.__path__)} - {"runner"})
 EXPECTED = {
-    "capture_and_edit": lambda found: found["whole"] >= 0.99 and found["score"] > 0.8 and found["without"] < 0.6,
-    "feature_extraction": lambda found: found["trained"] > 0.9 > 0.2 + found["untrained"],
-    "fine_tuning": lambda found: (
-        found["tuned"][0] > found["scratch"][0] + 0.05 and found["tuned"][1] > 0.9 > found["scratch"][1]
+    "capture_and_edit": lambda results: (
+        results["whole"] >= 0.99 and results["score"] > 0.8 and results["without"] < 0.6
     ),
-    "gpt_generation": lambda found: found["sample"] > 0.8 > found["temperature 2"],
-    "gradients": lambda found: found["rnn"] < 1e-3 < found["lstm"] and found["rnn"] < 0.1 * found["gru"],
-    "layers_heads": lambda found: found["one"] < 0.4 and found["two"] > 0.95,
-    "length_extrapolation": lambda found: found["rope"][3] > 0.9 > found["learned"][3],
-    "mlm": lambda found: 0.55 < found["accuracy"] < found["ceiling"],
-    "ner_crf": lambda found: (
-        found["crf"] > found["softmax"] + 0.01
-        and found["least"] > 0
-        and found["broken_crf"] == 0 < found["broken_softmax"]
+    "feature_extraction": lambda results: results["trained"] > 0.9 > 0.2 + results["untrained"],
+    "fine_tuning": lambda results: (
+        results["tuned"][0] > results["scratch"][0] + 0.05 and results["tuned"][1] > 0.9 > results["scratch"][1]
     ),
-    "t5_seq2seq": lambda found: found["accuracy"] >= 0.99,
-    "text_classification": lambda found: min(found.values()) >= 0.99,
-    "translation": lambda found: found["exact"] >= 0.95 and found["agreement"] >= 0.8,
+    "gpt_generation": lambda results: results["sample"] > 0.8 > results["temperature 2"],
+    "gradients": lambda results: results["rnn"] < 1e-3 < results["lstm"] and results["rnn"] < 0.1 * results["gru"],
+    "layers_heads": lambda results: results["one"] < 0.4 and results["two"] > 0.95,
+    "length_extrapolation": lambda results: results["rope"][3] > 0.9 > results["learned"][3],
+    "mlm": lambda results: 0.55 < results["accuracy"] < results["ceiling"],
+    "ner_crf": lambda results: (
+        results["crf"] > results["softmax"] + 0.01
+        and results["least"] > 0
+        and results["broken_crf"] == 0 < results["broken_softmax"]
+    ),
+    "t5_seq2seq": lambda results: results["accuracy"] >= 0.99,
+    "text_classification": lambda results: min(results.values()) >= 0.99,
+    "translation": lambda results: results["exact"] >= 0.95 and results["agreement"] >= 0.8,
 }
 
 
-def test_every_demo_has_its_promise():
+def test_every_demo_has_an_expectation():
     assert list(EXPECTED) == NAMES
 
 
@@ -48,7 +50,7 @@ def test_every_demo_has_its_promise():
 def test_it_runs_prints_and_draws(name, tmp_path, capsys):
     module = import_module(f"demos.{name}")
     assert "Expected" in module.__doc__
-    assert module.demo(Stage(seed=1, out=tmp_path, fast=True))
+    assert module.demo(DemoRunner(seed=1, out=tmp_path, fast=True))
     pictures = list(tmp_path.glob("*.html"))
     assert pictures and str(pictures[0]) in capsys.readouterr().out
     for picture in pictures:
@@ -60,28 +62,27 @@ def test_it_runs_prints_and_draws(name, tmp_path, capsys):
 def test_it_explains_itself_on_the_command_line(name, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [name, "--help"])
     with pytest.raises(SystemExit) as end:
-        play(import_module(f"demos.{name}").demo, import_module(f"demos.{name}").__doc__)
-    said = capsys.readouterr().out
-    assert end.value.code == 0 and all(option in said for option in ("--seed", "--out", "Expected"))
+        run_demo(import_module(f"demos.{name}").demo, import_module(f"demos.{name}").__doc__)
+    output = capsys.readouterr().out
+    assert end.value.code == 0 and all(option in output for option in ("--seed", "--out", "Expected"))
 
 
-def test_it_runs_alone(tmp_path):
-    """As a command of its own, from the folder of the project."""
+def test_it_runs_as_a_command(tmp_path):
     command = [sys.executable, "-m", "demos.gradients", "--fast", "--seed", "3", "--out", str(tmp_path / "pictures")]
-    said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    assert said.count("of the last step's gradient") == 3 and (tmp_path / "pictures/gradients.html").is_file()
+    output = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    assert output.count("of the last position's gradient") == 3 and (tmp_path / "pictures/gradients.html").is_file()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_in_full_it_keeps_its_promise(name, tmp_path):
-    found = import_module(f"demos.{name}").demo(Stage(out=tmp_path))
-    assert EXPECTED[name](found), found
+def test_in_full_it_meets_its_expectation(name, tmp_path):
+    results = import_module(f"demos.{name}").demo(DemoRunner(out=tmp_path))
+    assert EXPECTED[name](results), results
 
 
-def test_the_translator_that_comes_with_the_app_is_as_good():
-    """English to 中文 on sentences it never read: exactly right, and looking at the words it translates."""
+def test_the_shipped_translator_is_as_good():
+    """English to 中文 on held-out sentences: exactly right, and attending to the words it translates."""
     run = shipped.load("translation-transformer").run
-    judged = judge(run, run.task.evaluation(400, seed=7))
-    assert sum(one.exact for one in judged) / 400 >= 0.95
-    assert sum(one.agreement for one in judged) / 400 >= 0.8
+    translations = translate(run, run.task.evaluation(400, seed=7))
+    assert sum(translation.exact for translation in translations) / 400 >= 0.95
+    assert sum(translation.agreement for translation in translations) / 400 >= 0.8

@@ -45,7 +45,7 @@ def point_activations(
 
 def _run_activations(name: str, problem: ModelInput, point: str) -> Payload:
     run = run_registry.open_run(name).run
-    snapshots = [_capture_thumbnail(model, problem.batch.inputs, point) for _, model in run.views()]
+    snapshots = [_capture_thumbnail(model, problem.batch.inputs, point) for _, model in run.snapshot_models()]
     header = {
         "of": "run", "steps": [snapshot.step for snapshot in run.snapshots], "shape": snapshots[0][0],
         "source": problem.source, "given": problem.decoder_tokens,

@@ -9,8 +9,7 @@ from typing import Any
 from torch import nn
 
 from core import InputError
-from core.analysis import costs
-from core.analysis.layer_costs import layers_compared
+from core.analysis import costs, layer_costs
 from core.config.families import Config
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512, 1_024)
@@ -38,12 +37,12 @@ def predict_costs(config: Config) -> dict[str, Any]:
 
 def _is_measurable(config: Config, n: int, flops: int) -> bool:
     small = costs.parameter_count(config) <= MAX_PARAMETERS and flops <= MAX_FLOPS
-    return small and n <= MAX_TOKENS and costs.recurrent_steps(config, n) <= MAX_RECURRENT_POSITIONS
+    return small and n <= MAX_TOKENS and costs.recurrent_updates(config, n) <= MAX_RECURRENT_POSITIONS
 
 
 @lru_cache(maxsize=4)
 def _untrained_model(config: Config) -> nn.Module:
-    return costs.fresh(config)
+    return costs.build_seeded(config)
 
 
 def measure_costs(config: Config, n: int) -> dict[str, Any]:
@@ -56,4 +55,4 @@ def measure_costs(config: Config, n: int) -> dict[str, Any]:
 
 def compare_layers() -> list[dict[str, Any]]:
     """Recurrent, convolutional and attention layer: the stated complexities and measured costs."""
-    return [asdict(layer) for layer in layers_compared()]
+    return [asdict(layer) for layer in layer_costs.compare_layers()]

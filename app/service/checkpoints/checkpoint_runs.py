@@ -190,7 +190,7 @@ def checkpoint_metadata(name: str) -> dict[str, Any]:
         "form": form,
         "usual_length": DEFAULT_NEW_TOKENS,
         "lead": lead,
-        "first_input": task.own_names(example_text(form, 0)),
+        "first_input": task.spell_special_tokens(example_text(form, 0)),
         "focus": {},
         "alphabet": [],
         "steps": [],

@@ -97,7 +97,7 @@ def load_checkpoint(location: CheckpointLocation, progress: LoadProgress) -> Pre
         assert tokenizer is not None  # `local_cost` refuses checkpoints without one
         check_vocabulary(model, tokenizer)
     copy_weights(model, progress)
-    return PretrainedRun(model, tokenizer, labels=list(checkpoint.labels), signs=special_tokens_of(model))
+    return PretrainedRun(model, tokenizer, labels=list(checkpoint.labels), special_tokens=special_tokens_of(model))
 
 
 @torch.no_grad()

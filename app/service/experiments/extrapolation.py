@@ -28,7 +28,7 @@ SEEDS = (0, 1, 2)
 EVALUATION_PROBLEMS = 256
 
 
-def recipe_of(scheme: str) -> Recipe:
+def recipe_from_dict(scheme: str) -> Recipe:
     """The recipe with the most training steps, with its position scheme replaced: all else is the same for all."""
     variants = [core.recipe(FAMILY, TASK, variant) for variant in RECIPES[FAMILY, TASK]]
     slowest = max((recipe for recipe in variants if recipe.why is None), key=lambda recipe: recipe.training.steps)
@@ -52,7 +52,7 @@ def train_run(recipe: Recipe, seed: int) -> Run:
 
 
 def measure(scheme: str) -> dict[str, Any]:
-    recipe = recipe_of(scheme)
+    recipe = recipe_from_dict(scheme)
     runs = [train_run(recipe, seed) for seed in SEEDS]
     return {
         "scheme": scheme,

@@ -16,7 +16,7 @@ import torch
 import core
 from core.runs.recipes.fine_tuning import TASK, TUNING, fine_tuned, pretraining
 from core.runs.run import Run
-from core.runs.transfer import Transferred
+from core.runs.transfer import TransferRecipe
 
 PATH = Path(__file__).resolve().parents[3] / "static/runs/fine-tuning.json"
 LABELS = (8, 16, 32, 64, 128, 256)
@@ -39,7 +39,7 @@ def accuracy(run: Run) -> float:
 def compare(pretrained: Run, labels: int) -> dict[str, tuple[str, float]]:
     """Key and accuracy of the fine-tuned run and of the one from scratch, by method."""
     tuned = fine_tuned(pretrained, labels)
-    recipe = cast(Transferred, tuned.recipe)
+    recipe = cast(TransferRecipe, tuned.recipe)
     runs = {"tuned": tuned, "scratch": Run(recipe.from_scratch, tuned.seed)}
     return {name: (run.key, accuracy(train_run(run))) for name, run in runs.items()}
 

@@ -95,7 +95,7 @@ def _checkpoint_prompt(run: PretrainedRun, text: str | None, index: int) -> Prom
     ids = run.task.read(example_text(run.task.forms[0], index) if text is None else text)
     check_length(run, len(ids))
     _check_context(run, len(ids))
-    return Prompt(torch.tensor([ids]), torch.tensor([len(ids)]), None, run.task.signs)
+    return Prompt(torch.tensor([ids]), torch.tensor([len(ids)]), None, run.task.special_tokens)
 
 
 def _check_context(run: AnyRun, tokens: int) -> None:
@@ -192,7 +192,7 @@ def length_limit(model: nn.Module, prompt: Prompt, text: list[int], options: Dec
 
 def model_at_step(run: AnyRun, step: int) -> nn.Module:
     """The model with the weights of the snapshot at a step; of the last one, if there is none at that step."""
-    _, model = next(run.views(step), None) or next(run.views(run.snapshots[-1].step))
+    _, model = next(run.snapshot_models(step), None) or next(run.snapshot_models(run.snapshots[-1].step))
     return model
 
 

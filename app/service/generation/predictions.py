@@ -83,7 +83,7 @@ def _correctness(
     if form != "stream":
         return None
     # In a typed text the next token is predictable only where it has followed the same token before.
-    followed = measures.after_occurrences(model_input.ids) & (model_input.ids == target[:, None])  # (time, key)
+    followed = measures.induction_targets(model_input.ids) & (model_input.ids == target[:, None])  # (time, key)
     hits, predictable = (predicted == target).tolist(), followed.any(-1).tolist()
     return [hits[i] or (False if predictable[i] else None) for i in positions.tolist()]
 

@@ -113,7 +113,7 @@ def _load_trained(key: str, index: int) -> LoadedRun:
         raise InputError(error.text) from error
     run.model.eval()
     if run.snapshots[-1].step < index:  # in the middle of its training, or where it was stopped
-        run.snapshots.kept.append(Snapshot.of(run.trainer.index, run.model))
+        run.snapshots.entries.append(Snapshot.of(run.trainer.index, run.model))
     outcome = load_outcome(job_service.store, key, len(run.steps)) or {}
     accuracy = outcome.get("accuracy")
     facts = {

@@ -23,8 +23,7 @@ from app.service.runs.shipped_weights import pack, unpack
 from app.service.runs.thinning import thin_steps
 from core.analysis.training_events import TrainingEvent, find_training_events
 from core.messages import Text, text_hook
-from core.runs.recipes import recipe_from_dict
-from core.runs.run import Run
+from core.runs.run import Run, recipe_from_dict
 from core.training.loop import Step
 from core.training.optimisers import load_parameters
 
@@ -92,7 +91,7 @@ def load(name: str) -> LoadedRun:
         tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     run = Run(recipe_from_dict(facts["recipe"]), facts["seed"])
     run.steps = [Step(*values) for values in facts["steps"]]
-    run.snapshots.kept = unpack(tensors, facts["snapshots"], run.snapshots[0])
+    run.snapshots.entries = unpack(tensors, facts["snapshots"], run.snapshots[0])
     load_parameters(run.model, run.snapshots[-1].weights)
     run.model.eval()
     events = [TrainingEvent(**event) for event in facts["moments"]]
@@ -105,7 +104,7 @@ def train_and_save(spec: ShippedRun) -> None:
         pass
     events = find_training_events(run)
     steps = thin_steps([s.step for s in run.snapshots], spec.snapshots, {event.step for event in events})
-    run.snapshots.kept = [s for s in run.snapshots if s.step in steps]
+    run.snapshots.entries = [s for s in run.snapshots if s.step in steps]
     accuracy = run.evaluate(EVALUATION_PROBLEMS).accuracy
     facts = {
         "recipe": run.recipe.to_dict(),
@@ -121,7 +120,7 @@ def train_and_save(spec: ShippedRun) -> None:
     }
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{spec.name}.safetensors"
-    save_file(pack(run.snapshots.kept), path, metadata={"run": json.dumps(facts, default=Text.to_dict)})
+    save_file(pack(run.snapshots.entries), path, metadata={"run": json.dumps(facts, default=Text.to_dict)})
     print(f"{spec.name}: {accuracy:.2%} on held-out, {len(steps)} snapshots, {path.stat().st_size / 1e6:.2f} MB")
 
 

@@ -10,7 +10,7 @@ from app.service.training import requests
 from app.service.training.run_titles import run_marks, run_title
 from app.service.training.titles import task_title
 from core.jobs import Job
-from core.runs.fork import Forked
+from core.runs.fork import ForkRecipe
 from core.tasks.custom.files import without_text
 
 
@@ -41,7 +41,7 @@ def job_facts(job: Job) -> dict[str, Any]:
         "goal": requests.accuracy_goal(recipe),
         "parameters": requests.parameter_count(recipe),
         "recipe": without_text(recipe.to_dict())[0],
-        "parent": recipe.origin.parent if isinstance(recipe, Forked) and recipe.origin else None,
+        "parent": recipe.origin.parent if isinstance(recipe, ForkRecipe) and recipe.origin else None,
         "stored": stored,
         "forkable": forkable,
         "moments": translate_all(job.probe_results.events),

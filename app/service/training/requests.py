@@ -17,7 +17,7 @@ from core.config.families import CONFIGS, Config, TransformerConfig
 from core.jobs.worker.probe import stream_prompt
 from core.layers.task_heads.heads import IGNORE
 from core.models import configure
-from core.runs.fork import Forked
+from core.runs.fork import ForkRecipe
 from core.runs.recipes import RECIPES, Recipe, make_recipe
 from core.tasks import TASKS, Task
 from core.tasks.layouts import Examples
@@ -154,7 +154,7 @@ def _parameter_count(config: Config) -> int:
 
 def accuracy_goal(recipe: Recipe) -> float:
     """The held-out accuracy at which the task counts as solved by this family."""
-    if isinstance(recipe, Forked) or recipe.task.name not in TASKS:
+    if isinstance(recipe, ForkRecipe) or recipe.task.name not in TASKS:
         return recipe.goal
     usual = RECIPES.get((recipe.family, recipe.task.name), {})
     return next((parts["goal"] for parts in usual.values() if "goal" in parts), recipe.goal)

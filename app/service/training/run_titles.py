@@ -11,7 +11,7 @@ from app.service.training.requests import SIZES_FROM_TASK
 from app.service.training.titles import family_title, task_title, variant_title
 from core import Text
 from core.models import configure
-from core.runs.fork import Forked
+from core.runs.fork import ForkRecipe
 from core.runs.recipes import RECIPES, Recipe
 from core.training.options import Training
 
@@ -51,7 +51,7 @@ def run_marks(recipe: Recipe) -> list[Text]:
     if len(changed) > MAX_MARKS:
         more = len(changed) - MAX_MARKS
         marks.append(Text("{more} more", more=more))
-    if isinstance(recipe, Forked) and recipe.origin:
+    if isinstance(recipe, ForkRecipe) and recipe.origin:
         step = recipe.origin.step
         marks.append(Text("fork at step {step:,}", step=step))
     return marks

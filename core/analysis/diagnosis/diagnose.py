@@ -1,44 +1,53 @@
-"""What went wrong in a run, in words, and the change that would help: evidence_of(run) → notice(evidence).
+"""Diagnosis of a run that fails: `diagnose(collect_evidence(run))`.
 
-A run that reaches its goal is left alone, whatever its heads and gates look like. Of one that does not, causes are told
-before symptoms: that it stays at chance is said only when nothing explains it.
+A run that reaches its goal has no diagnosis, whatever its heads and gates look like. For others, causes come before
+symptoms: that accuracy stays at chance is reported only if no rule explains it.
 """
 
 from __future__ import annotations
 
 from core.analysis.diagnosis.evidence import Evidence, collect_evidence
-from core.analysis.diagnosis.rules import CAUSES, Diagnosis, at_chance, dead_heads, diverged, exploding, unfinished
+from core.analysis.diagnosis.rules import CAUSES, Diagnosis, Rule, diverged, exploding_gradient
+from core.analysis.diagnosis.symptoms import at_chance, dead_heads, unfinished
 
-SETTLED = 0.6  # the share of its training after which a run is judged
+DIAGNOSED_FROM = 0.6  # the share of its training after which all rules apply
 FEWEST_STEPS = 10
 
 
-def diagnose(seen: Evidence) -> list[Diagnosis]:
-    """Nothing, while nothing is wrong or it is too early to tell."""
-    if seen.diverged:
-        return [diverged(seen)]
-    if len(seen.steps) < FEWEST_STEPS:
+def diagnose(evidence: Evidence) -> list[Diagnosis]:
+    """The diagnoses of a run; none while it does well or it is too early to tell."""
+    if evidence.diverged:
+        return [diverged(evidence)]
+    if len(evidence.steps) < FEWEST_STEPS:
         return []
-    reached = seen.accuracy if seen.held_out is None else seen.held_out
-    if reached >= seen.goal:
+    accuracy = evidence.accuracy if evidence.held_out is None else evidence.held_out
+    if accuracy >= evidence.goal:
         return []
-    causes = [cause(seen) for cause in CAUSES] if seen.share_made >= SETTLED else [exploding(seen)]
-    found = _widest([one for one in causes if one])
-    if not found and seen.share_made >= SETTLED:
-        found = [one for one in (at_chance(seen), dead_heads(seen)) if one]
-    if not found and seen.share_made >= 1:
-        found = [one for one in [unfinished(seen)] if one]
-    return found
+    rules = CAUSES if evidence.progress >= DIAGNOSED_FROM else (exploding_gradient,)
+    diagnoses = _without_subsumed(_apply(rules, evidence))
+    if not diagnoses and evidence.progress >= DIAGNOSED_FROM:
+        diagnoses = _apply((at_chance, dead_heads), evidence)
+    if not diagnoses and evidence.progress >= 1:
+        diagnoses = _apply((unfinished,), evidence)
+    return diagnoses
 
 
-def _widest(found: list[Diagnosis]) -> list[Diagnosis]:
-    """Without those whose change is only a part of another's: alone it is known not to be enough."""
-    return [one for one in found if not any(one is not other and _holds(other, one) for other in found)]
+def _apply(rules: tuple[Rule, ...], evidence: Evidence) -> list[Diagnosis]:
+    return [diagnosis for rule in rules if (diagnosis := rule(evidence))]
 
 
-def _holds(whole: Diagnosis, part: Diagnosis) -> bool:
-    inside = all(changed.items() <= whole.changes.get(name, {}).items() for name, changed in part.changes.items())
-    return inside and whole.changes != part.changes
+def _without_subsumed(diagnoses: list[Diagnosis]) -> list[Diagnosis]:
+    """Without those whose changes are a part of another's: alone they are known not to be enough."""
+    return [
+        diagnosis
+        for diagnosis in diagnoses
+        if not any(other is not diagnosis and _subsumes(other, diagnosis) for other in diagnoses)
+    ]
+
+
+def _subsumes(larger: Diagnosis, smaller: Diagnosis) -> bool:
+    inside = all(changes.items() <= larger.changes.get(part, {}).items() for part, changes in smaller.changes.items())
+    return inside and larger.changes != smaller.changes
 
 
 __all__ = ["Diagnosis", "Evidence", "collect_evidence", "diagnose"]

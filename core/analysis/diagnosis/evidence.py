@@ -1,4 +1,4 @@
-"""What a run shows of itself: its curves, how good it is on other problems, how its heads look and its gates stand."""
+"""Evidence for a diagnosis: a run's steps, held-out accuracy, entropy of its heads and state of its gates."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from core.runs.run import Run
 from core.training.loop import Step
 
 PROBLEMS = 16
+GATES = ("input", "forget", "output", "reset", "update")
 
 
 @dataclass(frozen=True)
@@ -25,51 +26,52 @@ class Evidence:
     steps: list[Step]
     chance: float
     goal: float
-    held_out: float | None = None  # accuracy on problems it was not trained on; None: not known
-    heads: dict[str, float] = field(default_factory=dict)  # "blocks.0.attn.2" → how evenly it looks, 0 to 1
+    held_out: float | None = None  # accuracy on held-out problems; None: not evaluated
+    heads: dict[str, float] = field(default_factory=dict)  # "blocks.0.attn.2" → normalised entropy
     gates: dict[str, tuple[float, float]] = field(default_factory=dict)  # "layers.0.fwd.forget" → mean, saturation
     diverged: bool = False
 
     @property
-    def share_made(self) -> float:
+    def progress(self) -> float:
+        """The share of the recipe's steps that are done."""
         return len(self.steps) / self.recipe.training.steps
 
     @property
-    def lately(self) -> list[Step]:
+    def recent_steps(self) -> list[Step]:
         """The last tenth of the steps, and at least ten."""
         return self.steps[-max(10, len(self.steps) // 10) :]
 
     @property
     def accuracy(self) -> float:
-        """In training, lately."""
-        return fmean(step.accuracy for step in self.lately)
+        """Mean training accuracy of the recent steps."""
+        return fmean(step.accuracy for step in self.recent_steps)
 
     @property
-    def usual(self) -> Recipe | None:
-        """The recommended recipe for this family and task."""
-        parts = RECIPES.get((self.recipe.family, self.recipe.task.name), {}).get("default")
-        return make_recipe(self.recipe.family, self.recipe.task.name, **parts) if parts else None
+    def recommended(self) -> Recipe | None:
+        """The default recipe in the registry for this family and task."""
+        options = RECIPES.get((self.recipe.family, self.recipe.task.name), {}).get("default")
+        return make_recipe(self.recipe.family, self.recipe.task.name, **options) if options else None
 
 
-def differences(recipe: Recipe, usual: Recipe) -> dict[str, dict[str, Any]]:
-    """What makes the second of the first, apart from the sizes that follow from the task."""
-    found = {}
-    for part, here, there in (
-        ("model", recipe.model.to_dict(), usual.model.to_dict()),
-        ("task_options", recipe.task.to_dict(), usual.task.to_dict()),
-        ("training", recipe.training.to_dict(), usual.training.to_dict()),
+def differences(recipe: Recipe, target: Recipe) -> dict[str, dict[str, Any]]:
+    """The option values of `target` that differ in `recipe`, by part, without sizes that follow from the task."""
+    changes = {}
+    for part, options, target_options in (
+        ("model", recipe.model.to_dict(), target.model.to_dict()),
+        ("task_options", recipe.task.to_dict(), target.task.to_dict()),
+        ("training", recipe.training.to_dict(), target.training.to_dict()),
     ):
-        changed = {name: there[name] for name in there if there[name] != here.get(name)}
+        changed = {name: value for name, value in target_options.items() if value != options.get(name)}
         for name in ("vocab_size", "n_labels", "max_len") if part == "model" else ():
             changed.pop(name, None)
         if changed:
-            found[part] = changed
-    return found
+            changes[part] = changed
+    return changes
 
 
 @torch.no_grad()
 def collect_evidence(run: Run, held_out: float | None = None, diverged: bool = False) -> Evidence:
-    """The run as it stands; nothing of it is changed."""
+    """The evidence of a run in its current state; the run is not changed."""
     goal = RECIPES.get((run.recipe.family, run.task.name), {}).get("default", {}).get("goal", run.recipe.goal)
     batch = run.task.lay_out(run.task.evaluation(PROBLEMS), run.trainer.form).to(run.trainer.device)
     was_training = run.model.training
@@ -79,29 +81,29 @@ def collect_evidence(run: Run, held_out: float | None = None, diverged: bool = F
             run.model(*batch.inputs)
     finally:
         run.model.train(was_training)
-    gates = dict(_gates(tape, batch.inputs[-1] if len(batch.inputs) == 2 else None))
-    return Evidence(run.recipe, run.steps, run.task.chance, goal, held_out, dict(_heads(tape)), gates, diverged)
+    gates = dict(_gate_statistics(tape, batch.inputs[-1] if len(batch.inputs) == 2 else None))
+    return Evidence(
+        run.recipe, run.steps, run.task.chance, goal, held_out, dict(_head_entropies(tape)), gates, diverged
+    )
 
 
-def _heads(tape: Tape) -> Iterator[tuple[str, float]]:
-    """Entropy as a share of the greatest there could be, over queries that may look at more than one token."""
+def _head_entropies(tape: Tape) -> Iterator[tuple[str, float]]:
+    """Name of each head, and its normalised entropy averaged over queries and sequences."""
     for name in tape.names():
         if not name.endswith(".weights") or tape[name].dim() != 4:
             continue
         weights = tape[name]  # (batch, head, query, key)
         mask = name.replace(".weights", ".mask")
         allowed = (tape[mask] if mask in tape else torch.ones_like(weights, dtype=torch.bool)).expand_as(weights)
-        choices = allowed.sum(-1).float()
-        entropy = -(weights * weights.clamp(min=1e-12).log()).sum(-1)
-        even = torch.where(choices > 1, entropy / choices.clamp(min=2).log(), torch.nan).nanmean((0, 2))  # (head,)
-        for head, share in enumerate(even.tolist()):
-            yield f"{name.removesuffix('.weights')}.{head}", share
+        entropies = measures.normalised_entropy(weights, allowed).nanmean((0, 2))  # (head,)
+        for head, entropy in enumerate(entropies.tolist()):
+            yield f"{name.removesuffix('.weights')}.{head}", entropy
 
 
-def _gates(tape: Tape, lengths: torch.Tensor | None) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Mean and saturation, without padding where the lengths are known."""
+def _gate_statistics(tape: Tape, lengths: torch.Tensor | None) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Name of each gate, its mean and saturation, without padding if the lengths are known."""
     for name in tape.names():
-        if name.rsplit(".", 1)[-1] not in ("input", "forget", "output", "reset", "update") or "layers." not in name:
+        if name.rsplit(".", 1)[-1] not in GATES or "layers." not in name:
             continue
         gate = tape[name]  # (batch, time, unit)
         if lengths is not None:

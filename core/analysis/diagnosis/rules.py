@@ -1,4 +1,4 @@
-"""Why a run does not learn: each cause with what it is seen by, and the change that would help, as data."""
+"""Rules of diagnosis, one per cause: from evidence to a diagnosis with the change that would help, or None."""
 
 from __future__ import annotations
 
@@ -11,80 +11,90 @@ from core.analysis.diagnosis.evidence import Evidence, differences
 from core.config.families import TransformerConfig
 from core.messages import Text
 
-AT_CHANCE = 0.1  # of the way from chance to 1
-EVEN = 0.97  # of the greatest entropy a head could have
 SHUT, SATURATED = 0.1, 0.9  # a gate's mean; the share of its values near 0 or 1
-GAP = 0.08  # between problems trained on and others, from which on it learns by heart
-CHEATING = 0.3  # the same between being helped and writing alone
-FAR = 10.0  # a learning rate so many times another is far from it
-SPIKE = 30.0  # a gradient so many times the usual one
+GENERALISATION_GAP = 0.08  # training minus held-out accuracy, from which on it memorises
+TEACHER_FORCING_GAP = 0.3  # the same between teacher forcing and free generation
+LR_FACTOR = 10.0  # between a learning rate and the recommended one
+GRADIENT_SPIKE = 30.0  # times the median gradient norm
+
+
+Changes = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Diagnosis:
+    """A cause, and the change of options that would help."""
+
     kind: str
     what: Text
     remedy: Text
-    changes: dict[str, dict[str, Any]]  # of the model, the knobs and the training
-    variant: str | None = None  # the recipe that has all of them
+    changes: Changes  # by part of the recipe: model, task_options, training
+    variant: str | None = None  # of the registered recipe that has all of the changes
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def diverged(seen: Evidence) -> Diagnosis:
-    lr = _better_lr(seen, lower=True)
-    clip = {} if seen.recipe.training.clip else {"clip": 1.0}
+Rule = Callable[[Evidence], Diagnosis | None]
+
+
+def diverged(evidence: Evidence) -> Diagnosis:
+    """Training ended with `Diverged`."""
+    lr = better_lr(evidence, lower=True)
+    clip = {} if evidence.recipe.training.clip else {"clip": 1.0}
     return Diagnosis(
         "diverged",
-        Text(
-            "The loss exploded after {steps} steps: the updates are too large.", steps=len(seen.steps),
-        ),
-        Text("Use lr = {lr:g} instead of {old:g}.", lr=lr, old=seen.recipe.training.lr),
+        Text("The loss exploded after {steps} steps: the updates are too large.", steps=len(evidence.steps)),
+        Text("Use lr = {lr:g} instead of {old:g}.", lr=lr, old=evidence.recipe.training.lr),
         {"training": {"lr": lr, **clip}},
-    )  # fmt: skip
+    )
 
 
-def exploding(seen: Evidence) -> Diagnosis | None:
-    """A gradient far longer than usual, and nothing that cuts it."""
-    norms = [step.grad_norm for step in seen.steps]
-    usual, longest = median(norms), max(norms)
-    if seen.recipe.training.clip or longest < SPIKE * usual or usual == 0:
+def exploding_gradient(evidence: Evidence) -> Diagnosis | None:
+    """A gradient norm far above the median, without clipping."""
+    norms = [step.grad_norm for step in evidence.steps]
+    typical, longest = median(norms), max(norms)
+    if evidence.recipe.training.clip or longest < GRADIENT_SPIKE * typical or typical == 0:
         return None
-    step = seen.steps[norms.index(longest)].index
+    step = evidence.steps[norms.index(longest)].index
     return Diagnosis(
         "exploding",
         Text(
             "At step {step} the gradient was {longest:.3g}, {ratio:.0f} times as long as usual, and "
-"it is not clipped.", step=step, longest=longest, ratio=longest / usual,
+            "it is not clipped.",
+            step=step,
+            longest=longest,
+            ratio=longest / typical,
         ),
         Text("Clip it: clip = 1."),
         {"training": {"clip": 1.0}},
-    )  # fmt: skip
+    )
 
 
-def sees_the_future(seen: Evidence) -> Diagnosis | None:
-    model = seen.recipe.model
-    if getattr(model, "causal", True) or model.head != "lm" or seen.held_out is None:
+def missing_causal_mask(evidence: Evidence) -> Diagnosis | None:
+    """A language model that is not causal, accurate with teacher forcing only."""
+    model = evidence.recipe.model
+    if getattr(model, "causal", True) or getattr(model, "head", None) != "lm" or evidence.held_out is None:
         return None
-    if seen.accuracy - seen.held_out < CHEATING:
+    if evidence.accuracy - evidence.held_out < TEACHER_FORCING_GAP:
         return None
     return Diagnosis(
         "no_mask",
         Text(
             "In training {accuracy:.0%} are right, but when it writes by itself {held_out:.0%}: "
             "without the causal mask it reads each answer off the next token.",
-            accuracy=seen.accuracy,
-            held_out=seen.held_out,
+            accuracy=evidence.accuracy,
+            held_out=evidence.held_out,
         ),
         Text("Hide the future: causal = on."),
-        *_with_usual(seen, {"model": {"causal": True}}),
+        *_recommended_changes(evidence, {"model": {"causal": True}}),
     )
 
 
-def shut_gates(seen: Evidence) -> Diagnosis | None:
-    shut = {name: mean for name, (mean, _) in seen.gates.items() if name.endswith(".forget") and mean < SHUT}
-    if not shut or not hasattr(seen.recipe.model, "forget_bias"):
+def shut_gates(evidence: Evidence) -> Diagnosis | None:
+    """Forget gates close to 0, so that the cell keeps nothing."""
+    shut = {name: mean for name, (mean, _) in evidence.gates.items() if name.endswith(".forget") and mean < SHUT}
+    if not shut or not hasattr(evidence.recipe.model, "forget_bias"):
         return None
     mean = fmean(shut.values())
     return Diagnosis(
@@ -98,12 +108,14 @@ def shut_gates(seen: Evidence) -> Diagnosis | None:
     )
 
 
-def saturated_gates(seen: Evidence) -> Diagnosis | None:
-    stuck = {name: share for name, (_, share) in seen.gates.items() if share > SATURATED}
-    lr = _better_lr(seen, lower=True)
-    if not stuck or shut_gates(seen) or lr >= seen.recipe.training.lr:  # shut from the start: smaller steps open none
+def saturated_gates(evidence: Evidence) -> Diagnosis | None:
+    """Gates almost always at 0 or 1, where the sigmoid has hardly any gradient."""
+    saturated = {name: share for name, (_, share) in evidence.gates.items() if share > SATURATED}
+    lr = better_lr(evidence, lower=True)
+    # gates that are shut from the start are not opened by smaller steps
+    if not saturated or shut_gates(evidence) or lr >= evidence.recipe.training.lr:
         return None
-    name, share = max(stuck.items(), key=lambda pair: pair[1])
+    name, share = max(saturated.items(), key=lambda pair: pair[1])
     return Diagnosis(
         "saturated_gates",
         Text(
@@ -116,12 +128,14 @@ def saturated_gates(seen: Evidence) -> Diagnosis | None:
     )
 
 
-def no_positions(seen: Evidence) -> Diagnosis | None:
-    model = seen.recipe.model
+def no_positions(evidence: Evidence) -> Diagnosis | None:
+    """A transformer without positions and without a causal mask, which would imply them."""
+    model = evidence.recipe.model
     if getattr(model, "position", None) != "none" or getattr(model, "causal", False):
-        return None  # a causal mask tells a model where it is
-    usual = seen.usual
-    position = usual.model.position if usual and usual.model.position != "none" else "learned"
+        return None
+    recommended = evidence.recommended
+    position = getattr(recommended.model, "position", "none") if recommended else "none"
+    position = "learned" if position == "none" else position
     return Diagnosis(
         "no_positions",
         Text(
@@ -132,10 +146,11 @@ def no_positions(seen: Evidence) -> Diagnosis | None:
     )
 
 
-def bottleneck(seen: Evidence) -> Diagnosis | None:
-    if getattr(seen.recipe.model, "attention", None) != "none":
+def bottleneck(evidence: Evidence) -> Diagnosis | None:
+    """A recurrent encoder–decoder without attention."""
+    if getattr(evidence.recipe.model, "attention", None) != "none":
         return None
-    longest = seen.recipe.task.longest
+    longest = evidence.recipe.task.longest
     return Diagnosis(
         "bottleneck",
         Text(
@@ -147,12 +162,16 @@ def bottleneck(seen: Evidence) -> Diagnosis | None:
     )
 
 
-def too_shallow(seen: Evidence) -> Diagnosis | None:
-    """Told only where the recommended recipe needs more layers: how many are enough cannot be seen in the run."""
-    usual, model = seen.usual, seen.recipe.model
-    if not isinstance(model, TransformerConfig) or usual is None or usual.model.n_layers <= model.n_layers:
+def too_shallow(evidence: Evidence) -> Diagnosis | None:
+    """A transformer with fewer layers than the recommended recipe; without one, the evidence shows no such cause."""
+    recommended, model = evidence.recommended, evidence.recipe.model
+    if (
+        not isinstance(model, TransformerConfig)
+        or recommended is None
+        or recommended.model.n_layers <= model.n_layers
+    ):
         return None
-    layers = usual.model.n_layers
+    layers = recommended.model.n_layers
     return Diagnosis(
         "too_shallow",
         Text(
@@ -166,34 +185,36 @@ def too_shallow(seen: Evidence) -> Diagnosis | None:
     )
 
 
-def by_heart(seen: Evidence) -> Diagnosis | None:
-    samples = seen.recipe.training.samples
-    if samples is None or seen.held_out is None or seen.accuracy - seen.held_out < GAP:
+def memorisation(evidence: Evidence) -> Diagnosis | None:
+    """Fixed problems are solved much better than held-out ones."""
+    samples = evidence.recipe.training.samples
+    if samples is None or evidence.held_out is None or evidence.accuracy - evidence.held_out < GENERALISATION_GAP:
         return None
-    changes: dict[str, dict[str, Any]] = {"training": {"samples": None}}
+    changes: Changes = {"training": {"samples": None}}
     return Diagnosis(
         "by_heart",
         Text(
             "It learns its {samples:,} problems by heart: {accuracy:.0%} of those right, but "
             "{held_out:.0%} of others (chance: {chance:.0%}).",
             samples=samples,
-            accuracy=seen.accuracy,
-            held_out=seen.held_out,
-            chance=seen.chance,
+            accuracy=evidence.accuracy,
+            held_out=evidence.held_out,
+            chance=evidence.chance,
         ),
         Text("Give it fresh problems instead of the same ones, as the recommended recipe does.")
-        if seen.usual
+        if evidence.recommended
         else Text("Give it more problems, or fresh ones where the task makes them."),
-        *_with_usual(seen, changes),
+        *_recommended_changes(evidence, changes),
     )
 
 
-def lr_far_off(seen: Evidence) -> Diagnosis | None:
-    usual, lr = seen.usual, seen.recipe.training.lr
-    if usual is None or 1 / FAR < lr / usual.training.lr < FAR:
+def unusual_learning_rate(evidence: Evidence) -> Diagnosis | None:
+    """A learning rate at least 10 times higher or lower than the recommended one."""
+    recommended, lr = evidence.recommended, evidence.recipe.training.lr
+    if recommended is None or 1 / LR_FACTOR < lr / recommended.training.lr < LR_FACTOR:
         return None
-    high = lr > usual.training.lr
-    times = lr / usual.training.lr if high else usual.training.lr / lr
+    high = lr > recommended.training.lr
+    times = lr / recommended.training.lr if high else recommended.training.lr / lr
     return Diagnosis(
         "lr_too_high" if high else "lr_too_low",
         Text(
@@ -206,83 +227,36 @@ def lr_far_off(seen: Evidence) -> Diagnosis | None:
             "The learning rate is {times:.0f} times lower than what is known to work here: it hardly moves.",
             times=times,
         ),
-        Text("Use lr = {lr:g}.", lr=usual.training.lr),
-        {"training": {"lr": usual.training.lr}},
+        Text("Use lr = {lr:g}.", lr=recommended.training.lr),
+        {"training": {"lr": recommended.training.lr}},
     )
 
 
-def at_chance(seen: Evidence) -> Diagnosis | None:
-    reached = seen.accuracy if seen.held_out is None else max(seen.held_out, seen.accuracy)
-    if reached > seen.chance + AT_CHANCE * (1 - seen.chance):
-        return None
-    what = Text(
-        "After {steps} steps {reached:.0%} are right, no more than by chance ({chance:.0%}).",
-        steps=len(seen.steps),
-        reached=reached,
-        chance=seen.chance,
-    )
-    if seen.usual and (whole := differences(seen.recipe, seen.usual)):
-        remedy = Text("Begin with the recommended recipe.")
-        return Diagnosis("at_chance", what, remedy, whole, "default")
-    lr = _better_lr(seen, lower=seen.recipe.training.lr >= 1e-2)
-    return Diagnosis("at_chance", what, Text("Try lr = {lr:g}.", lr=lr), {"training": {"lr": lr}})
+def _recommended_changes(evidence: Evidence, changes: Changes) -> tuple[Changes, str | None]:
+    """All differences from the recommended recipe, and its variant: the change alone is known not to be enough.
+
+    Without a recommended recipe, the change itself.
+    """
+    recommended = evidence.recommended
+    return (changes, None) if recommended is None else (differences(evidence.recipe, recommended), "default")
 
 
-def dead_heads(seen: Evidence) -> Diagnosis | None:
-    dead, heads = [name for name, even in seen.heads.items() if even > EVEN], getattr(seen.recipe.model, "n_heads", 1)
-    if not dead or heads == 1:
-        return None
-    fewer = max(n for n in range(1, heads) if seen.recipe.model.d_model % n == 0)
-    listed = ", ".join(dead[:4]) + (" …" if len(dead) > 4 else "")
-    return Diagnosis(
-        "dead_head",
-        Text(
-            "{dead} of {heads} heads look at all tokens alike, so they tell nothing apart: {listed}.",
-            dead=len(dead),
-            heads=len(seen.heads),
-            listed=listed,
-        ),
-        Text("Use fewer, wider heads: n_heads = {fewer}.", fewer=fewer),
-        {"model": {"n_heads": fewer}},
-    )
-
-
-def unfinished(seen: Evidence) -> Diagnosis | None:
-    """The loss still fell in the last quarter, by more than a tenth."""
-    losses = [step.loss for step in seen.steps]
-    quarter = len(losses) // 4
-    if quarter < 10:
-        return None
-    before, after = fmean(losses[-2 * quarter : -quarter]), fmean(losses[-quarter:])
-    if after > 0.9 * before:
-        return None
-    steps = 2 * seen.recipe.training.steps
-    return Diagnosis(
-        "unfinished",
-        Text(
-            "It was still learning when it ended: the loss fell from {before:.3g} to {after:.3g} in "
-            "the last quarter.",
-            before=before,
-            after=after,
-        ),
-        Text("Train longer: steps = {steps}.", steps=steps),
-        {"training": {"steps": steps}},
-    )
-
-
-def _with_usual(seen: Evidence, changes: dict[str, dict[str, Any]]) -> tuple[dict[str, dict[str, Any]], str | None]:
-    """The change, with whatever else the recommended recipe has otherwise: alone it is known not to be enough."""
-    return (changes, None) if seen.usual is None else (differences(seen.recipe, seen.usual), "default")
-
-
-def _better_lr(seen: Evidence, lower: bool) -> float:
-    lr, usual = seen.recipe.training.lr, seen.usual
-    if usual and (usual.training.lr < lr) == lower and usual.training.lr != lr:
-        return usual.training.lr
+def better_lr(evidence: Evidence, lower: bool) -> float:
+    """The recommended learning rate if it lies in that direction, else a tenth or ten times the present one."""
+    lr, recommended = evidence.recipe.training.lr, evidence.recommended
+    if recommended and (recommended.training.lr < lr) == lower and recommended.training.lr != lr:
+        return recommended.training.lr
     return float(f"{lr / 10 if lower else lr * 10:.1g}")
 
 
-CAUSES: tuple[Callable[[Evidence], Diagnosis | None], ...] = (
-    exploding, sees_the_future, shut_gates, no_positions, bottleneck, by_heart, too_shallow, lr_far_off,
+CAUSES: tuple[Rule, ...] = (
+    exploding_gradient,
+    missing_causal_mask,
+    shut_gates,
+    no_positions,
+    bottleneck,
+    memorisation,
+    too_shallow,
+    unusual_learning_rate,
     saturated_gates,
-)  # fmt: skip
+)

@@ -37,7 +37,7 @@ from core.jobs.messages import (
 )
 from core.jobs.worker.monitor import Monitor
 from core.messages import Text
-from core.runs.run import Run, recipe_of
+from core.runs.run import Run, recipe_from_dict
 from core.runs.store import Store, StoreError
 from core.training.loop import Diverged, Step
 
@@ -125,13 +125,13 @@ class WorkerLoop:
         self.send(RunFailed(key, why, trace))
 
     def open(self, order: OpenRun) -> None:
-        recipe = recipe_of(order.recipe)
+        recipe = recipe_from_dict(order.recipe)
         try:
             run = self.store.get(recipe, order.seed)
         except StoreError as damage:
             if self.store.path(order.key).exists():
                 self.send(LogLine(f"{damage} It is trained anew."))
-                self.store.forget(order.key)
+                self.store.delete(order.key)
             run = self.store.get(recipe, order.seed)  # raises again if it is a fork whose parent is missing
         monitor = None if order.head_shares is None else Monitor(run, order.head_shares)
         self.runs[order.key] = WorkerRun(run, monitor)

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from core.analysis.diagnosis.diagnose import collect_evidence, diagnose
-from core.analysis.training_events import History, find_training_events, head_history
+from core.analysis.training_events import HeadHistory, compute_head_history, find_training_events
 from core.jobs.messages import HeadShares, Update
 from core.jobs.worker.probe import Probe
 from core.runs.run import Run
@@ -89,7 +89,7 @@ class Monitor:
     def _measure_heads(self, step: int) -> Update:
         """The roles of all heads at one more snapshot, and the training events if they change with it."""
         snapshot = next(snapshot for snapshot in self.run.snapshots if snapshot.step == step)
-        history = head_history(self.run, snapshots=[snapshot])
+        history = compute_head_history(self.run, snapshots=[snapshot])
         self.head_shares[step] = {
             name: {role: shares[0].tolist() for role, shares in roles.items()} for name, roles in history.items()
         }
@@ -102,7 +102,7 @@ class Monitor:
     def _find_events(self) -> list[dict[str, Any]]:
         return [asdict(event) for event in find_training_events(self.run, self._measured_history())]
 
-    def _measured_history(self) -> tuple[list[int], History]:
+    def _measured_history(self) -> tuple[list[int], HeadHistory]:
         """The steps of the snapshots measured so far, and point → role → (snapshot, head)."""
         steps = [snapshot.step for snapshot in self.run.snapshots if snapshot.step in self.head_shares]
         first = self.head_shares[steps[0]] if steps else {}

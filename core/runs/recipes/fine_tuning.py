@@ -1,7 +1,7 @@
-"""What a first task is worth: a small BERT that has filled in masked words goes on to entities, with few labels.
+"""Pretraining and fine-tuning: a small BERT pretrained on masked words, then trained on entities with few labels.
 
-Both tasks are about the same news; the first one needs no labels. Positions are relative (RoPE), since the sentences of
-the second task have no [CLS] before them.
+Both tasks are on the same generated news; the first one needs no labels. Positions are relative (RoPE), since the
+sentences of the second task have no [CLS] before them.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ MODEL = {
     "tie_embeddings": False,
 }  # fmt: skip
 PRETRAINING = {"lr": 3e-3, "steps": 1000, "warmup": 20, "beta2": 0.98, "schedule": "linear"}
-# Long enough to know all the labels by heart, from scratch too.
+# Long enough to memorise all the labels, from scratch too.
 TUNING = {"lr": 3e-3, "steps": 300, "warmup": 10, "batch_size": 16, "schedule": "linear"}
 
 
 def pretraining(steps: int = PRETRAINING["steps"]) -> Recipe:
-    """Masked words and next sentence, on fresh sentences all the time."""
+    """Masked words and next sentence, always on fresh sentences."""
     return make_recipe(
         "bert", "masked words", model=MODEL, task_options={"text": "news"}, training={**PRETRAINING, "steps": steps}
     )
 
 
 def fine_tuned(pretrained: Run, labels: int, seed: int | None = None, steps: int = TUNING["steps"]) -> Run:
-    """A new run, not yet trained, that begins with the pretrained body and has so many labelled sentences, over and
-    over. The same from scratch: `Run(run.recipe.from_scratch, run.seed)`."""
+    """An untrained run that starts from the pretrained body and has `labels` labelled sentences, used repeatedly.
+
+    The same from scratch: `Run(run.recipe.from_scratch, run.seed)`.
+    """
     return pretrained.transfer(TASK, samples=labels, seed=seed, **{**TUNING, "steps": steps})

@@ -1,4 +1,4 @@
-"""Recipes: model, task and training options that are known to work together, and some known not to, with the reason."""
+"""The class of recipes: model, task and training options."""
 
 from __future__ import annotations
 
@@ -6,26 +6,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.config.families import Config
-from core.errors import ConfigError, unknown_name
 from core.messages import Text
 from core.models import configure
-from core.runs.recipes.language import LANGUAGE
-from core.runs.recipes.synthetic import ALGORITHMS, Parts
 from core.tasks import Task, task
 from core.training.options import Training
 
 SOLVED = 0.99
-RECIPES: dict[tuple[str, str], dict[str, Parts]] = {**ALGORITHMS, **LANGUAGE}
+
+# Keyword arguments of `make_recipe`: model, task_options, training; why, for recipes meant to fail; goal, if not 99 %.
+RecipeOptions = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What decides a run, together with its seed."""
+    """Everything that determines a run, together with its seed."""
 
     model: Config
     task: Task
     training: Training
-    why: Text | None = None  # for those meant to fail: what goes wrong
+    why: Text | None = None  # for recipes meant to fail: the reason
     goal: float = SOLVED  # the held-out accuracy from which on the task counts as solved
 
     @property
@@ -33,6 +32,7 @@ class Recipe:
         return self.model.family
 
     def to_dict(self) -> dict[str, Any]:
+        """As JSON stores it, without `why` and `goal`, which do not influence the run."""
         return {
             "model": {"family": self.family, **self.model.told()},
             "task": {"name": self.task.name, **self.task.to_dict()},
@@ -50,50 +50,9 @@ def make_recipe(
     why: Text | None = None,
     goal: float = SOLVED,
 ) -> Recipe:
-    """A recipe from options; what the task needs of the model (vocabulary, labels, head) is filled in."""
+    """A recipe of a family on the task `name`; options the task requires of the model are filled in."""
     problem = task(name, **(task_options or {}))
-    own = dict(model or {})
-    needed = problem.model_options(family, own.pop("head", None))
-    return Recipe(configure(family, **{**needed, **own}), problem, Training.make(**(training or {})), why, goal)
-
-
-def recipe_from_dict(facts: dict[str, Any]) -> Recipe:
-    """The inverse of `Recipe.to_dict`; every option is checked again."""
-    model, problem = dict(facts["model"]), dict(facts["task"])
-    return Recipe(
-        configure(model.pop("family"), **model),
-        task(problem.pop("name"), **problem),
-        Training.make(**facts["training"]),
-    )
-
-
-def recipe(family: str, name: str | None = None, variant: str | None = None) -> Recipe:
-    """`recipe("gpt", "induction")` or `recipe("gpt/induction")`: the recipe for a family on a task.
-
-    A variant, or a third part of the name, asks for another than the default, also for ones meant to fail.
-    """
-    parts = "/".join(str(part) for part in (family, name, variant) if part is not None).split("/")
-    variant = parts.pop() if len(parts) == 3 else "default"
-    pair = "/".join(parts)
-    known = RECIPES.get(tuple(parts))
-    if known is None:
-        raise unknown_name("recipe", pair, Text("there is no such recipe."), map("/".join, RECIPES))
-    if variant not in known:
-        raise unknown_name("variant", variant, Text("{pair} has no such variant.", pair=pair), known)
-    return make_recipe(*parts, **known[variant])
-
-
-def as_recipe(wanted: Recipe | str) -> Recipe:
-    """A recipe as it is, or the one of this name."""
-    if isinstance(wanted, str):
-        return recipe(wanted)
-    if not isinstance(wanted, Recipe):
-        raise ConfigError(
-            "recipe",
-            wanted,
-            Text("that is not a recipe."),
-            Text(
-                'Use its name, or core.recipe("gpt", "induction").',
-            ),
-        )
-    return wanted
+    model_options = dict(model or {})
+    required = problem.model_options(family, model_options.pop("head", None))
+    config = configure(family, **{**required, **model_options})
+    return Recipe(config, problem, Training.make(**(training or {})), why, goal)

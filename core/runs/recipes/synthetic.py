@@ -1,17 +1,16 @@
-"""The recipes of the algorithmic tasks by family, task and variant, as options that differ from the defaults."""
+"""Recipes of the synthetic tasks by family, task and variant: the options that differ from the defaults."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from core.messages import Text
+from core.runs.recipes.recipe import RecipeOptions
 
-Parts = dict[str, Any]  # model, knobs, training; why, for those meant to fail; goal, where it is not 99 %
+FIXED_LENGTH = {"min_len": 12, "max_len": 12}
+LINEAR_DECAY = {"schedule": "linear"}
 
-FIXED = {"min_len": 12, "max_len": 12}
-SETTLE = {"schedule": "linear"}  # the last steps are small ones
-
-# Parity: one bit of memory. The curriculum is what matters.
+# Parity: one bit of memory. The curriculum is decisive.
 PARITY = {"model": {"d_embed": 8, "d_hidden": 32}, "training": {"lr": 1e-2, "steps": 300, "curriculum": True}}
 PARITY_SOURCE = {
     "model": {"d_embed": 64, "d_hidden": 128},
@@ -28,69 +27,74 @@ PARITY_TOO_FAST = {
         "a learning rate 100 times too high: every update throws away what the one before has found.",
     ),
 }
-# A transformer carries nothing along: it counts. Attention takes the mean over what came before, the position says of how
-# many, and the feed-forward layers tell even from odd, with sharp corners: GELU needs twice the steps of ReLU. An answer
-# after every bit shows each count by itself. What stands beyond the longest in training was never counted.
+# A transformer has no recurrent state: it counts. Attention takes the mean over the bits so far, the position gives their
+# number, and the feed-forward layers tell even from odd; GELU needs twice the steps of ReLU, which has sharp corners. A
+# tagger has a target after every bit, so each count is trained. It does not generalise beyond the training lengths.
 PARITY_BY_COUNTING = {
     "model": {"d_model": 64, "n_heads": 4, "n_layers": 2, "d_ff": 128, "activation": "relu", "head": "tagger"},
-    "training": {"lr": 1.5e-3, "steps": 1500, "warmup": 30, "beta2": 0.98, "curriculum": True, **SETTLE},
+    "training": {"lr": 1.5e-3, "steps": 1500, "warmup": 30, "beta2": 0.98, "curriculum": True, **LINEAR_DECAY},
 }
 
-# Recall: hold a value over a delay. The cell is the memory; parity can do without it, this cannot.
+# Recall: keep a value over a delay, which needs a memory cell; parity does not.
 RECALL = {
     "model": {"d_embed": 16, "d_hidden": 32},
-    "training": {"lr": 1e-2, "steps": 100, "curriculum": True, **SETTLE},
+    "training": {"lr": 1e-2, "steps": 100, "curriculum": True, **LINEAR_DECAY},
 }
 RECALL_FORGETS = {
     "model": {**RECALL["model"], "forget_bias": -5.0},
-    "training": {"lr": 3e-3, "steps": 150, "curriculum": True, **SETTLE},
+    "training": {"lr": 3e-3, "steps": 150, "curriculum": True, **LINEAR_DECAY},
     "why": Text(
         "forget gates start shut: the cell is emptied at every step, and the value is gone "
         "before the cue comes. With a forget bias of 0 the same recipe learns.",
     ),
 }
-LOOK_BACK = {  # attention has no delay to bridge; BERT would read its answer off the first token, the value itself
+RECALL_BY_ATTENTION = {  # no BERT: its pooler reads the first token, which is the value itself
     "model": {"d_model": 32, "n_heads": 2, "n_layers": 1, "d_ff": 64, "norm_placement": "pre"},
-    "training": {"lr": 1e-2, "steps": 80, **SETTLE},
+    "training": {"lr": 1e-2, "steps": 80, **LINEAR_DECAY},
 }
 
-# Copy: look at the source token that stands where the next one is to be written. With one table for input and output
-# it takes up to three times the steps.
+# Copy: attend to the source token at the position of the next output token. With tied embeddings it takes up to three
+# times the steps.
 SMALL = {"d_model": 64, "n_heads": 4, "n_layers": 1, "d_ff": 64, "norm_placement": "pre", "tie_embeddings": False}
 
 
-def writing(position: str, steps: int, lr: float = 1e-2, **model: Any) -> Parts:
-    return {"model": {**SMALL, "position": position, **model}, "training": {"lr": lr, "steps": steps, **SETTLE}}
+def encoder_decoder(position: str, steps: int, lr: float = 1e-2, **model: Any) -> RecipeOptions:
+    return {"model": {**SMALL, "position": position, **model}, "training": {"lr": lr, "steps": steps, **LINEAR_DECAY}}
 
 
-# With every answer so far written down, parity is a copy that adds one bit. Neither helps without the other, so the first
-# problems are short. Two bits are added by multiplying (their signs), which is what a gated feed-forward layer does.
+# Running parity: with all earlier answers in the output, each is the last one plus one bit. Copying and adding are no use
+# without each other, so the first problems are short. Adding two bits is a product of signs, which a gated feed-forward
+# layer computes.
 RUNNING_PARITY = {
     "model": {**SMALL, "position": "rope", "activation": "swiglu", "d_ff": 128},
-    "training": {"lr": 3e-3, "steps": 150, "warmup": 5, "beta2": 0.98, "curriculum": True, **SETTLE},
+    "training": {"lr": 3e-3, "steps": 150, "warmup": 5, "beta2": 0.98, "curriculum": True, **LINEAR_DECAY},
 }
 
-# T5 as published has no positions between decoder and encoder; without them it does not find the place to copy from.
+# T5 as published has no positions in cross-attention; without them it does not find the position to copy from.
 T5 = {"d_model": 64, "n_heads": 4, "n_layers": 1, "d_ff": 64, "cross_position": True, "tie_embeddings": False}
-T5_COPY = {"model": T5, "training": {"lr": 8e-3, "steps": 200, **SETTLE}}
+T5_COPY = {"model": T5, "training": {"lr": 8e-3, "steps": 200, **LINEAR_DECAY}}
 
 GPT = {"d_model": 64, "n_heads": 4, "n_layers": 2, "d_ff": 64, "position": "rope", "tie_embeddings": False}
-# Bits and answers in turn: what is to be added stands right before. Without a gate, one seed in two gets there.
+# Bits and answers alternate: both summands precede the answer. Without a gated activation one seed in two solves it.
 SCRATCHPAD = {
     "model": {**GPT, "n_layers": 1, "activation": "swiglu"},
-    "training": {"lr": 5e-3, "steps": 60, **SETTLE},
+    "training": {"lr": 5e-3, "steps": 60, **LINEAR_DECAY},
 }
-GPT_COPY = {"model": GPT, "task_options": FIXED, "training": {"lr": 1e-2, "steps": 60, **SETTLE}}  # one length: 12
-# No fixed distance to look back: it must find where the last few symbols stood before. With many symbols, few places
-# look alike.
+GPT_COPY = {
+    "model": GPT,
+    "task_options": FIXED_LENGTH,
+    "training": {"lr": 1e-2, "steps": 60, **LINEAR_DECAY},
+}  # one length: 12
+# Varying lengths: there is no fixed distance to attend to, so it must match the last few symbols. With many symbols few
+# positions look alike.
 GPT_COPY_ANY_LENGTH = {
     "model": {**GPT, "d_head": 32},
     "task_options": {"n_symbols": 52},
-    "training": {"lr": 3e-3, "steps": 400, **SETTLE},
+    "training": {"lr": 3e-3, "steps": 400, **LINEAR_DECAY},
 }
 GPT_CHEATS = {
     "model": {**GPT, "causal": False},
-    "training": {"lr": 5e-3, "steps": 100, **SETTLE},
+    "training": {"lr": 5e-3, "steps": 100, **LINEAR_DECAY},
     "why": Text(
         "without the causal mask it reads each answer off the next token: the loss falls to 0, "
         "but when it must write by itself that token is not there yet.",
@@ -98,62 +102,62 @@ GPT_CHEATS = {
 }
 
 
-def recurrent(attention: str, steps: int, lr: float = 1e-2, d_hidden: int = 64, **more: Any) -> Parts:
+def seq2seq(attention: str, steps: int, lr: float = 1e-2, d_hidden: int = 64, **more: Any) -> RecipeOptions:
     model = {"attention": attention, "d_embed": 32, "d_hidden": d_hidden, **more}
-    return {"model": model, "training": {"lr": lr, "steps": steps, **SETTLE}}
+    return {"model": model, "training": {"lr": lr, "steps": steps, **LINEAR_DECAY}}
 
 
-# A state of a one-way encoder knows only what came before: Luong's attention then has to find the very place.
-ONE_WAY = {"d_hidden": 96, "bidirectional": False}
+# The states of a unidirectional encoder hold only the prefix: Luong's attention must then find the exact position.
+UNIDIRECTIONAL = {"d_hidden": 96, "bidirectional": False}
 NO_ATTENTION_COPY = {  # one vector must hold everything: fewer symbols, shorter sequences
     "model": {"attention": "none", "cell": "lstm", "d_embed": 32, "d_hidden": 128},
     "task_options": {"min_len": 3, "max_len": 6, "n_symbols": 10},
-    "training": {"lr": 5e-3, "steps": 500, "curriculum": True, **SETTLE},
+    "training": {"lr": 5e-3, "steps": 500, "curriculum": True, **LINEAR_DECAY},
 }
 NO_ATTENTION_LONG = {
     "model": NO_ATTENTION_COPY["model"],
-    "training": {"lr": 5e-3, "steps": 400, **SETTLE},
+    "training": {"lr": 5e-3, "steps": 400, **LINEAR_DECAY},
     "why": Text(
         "one vector must hold up to 12 symbols. With attention, the same length is learnt in fewer steps.",
     ),
 }
 
 # Reverse
-REVERSE = {**writing("learned", 80), "task_options": FIXED}  # one length: 12
-REVERSE_LOST = {
-    **writing("none", 80),
-    "task_options": FIXED,
+REVERSE = {**encoder_decoder("learned", 80), "task_options": FIXED_LENGTH}  # one length: 12
+REVERSE_NO_POSITIONS = {
+    **encoder_decoder("none", 80),
+    "task_options": FIXED_LENGTH,
     "why": Text(
         "without positions it sees which symbols there are, but not where: it cannot know which one was last.",
     ),
 }
-REVERSE_ANY_LENGTH = {  # where the last symbol stands must be found first: a layer more
+REVERSE_ANY_LENGTH = {  # the position of the last symbol must be found first: one more layer
     "model": {**SMALL, "position": "learned", "n_layers": 2},
-    "training": {"lr": 5e-3, "steps": 300, **SETTLE},
+    "training": {"lr": 5e-3, "steps": 300, **LINEAR_DECAY},
 }
 GPT_REVERSE = {
     "model": {**GPT, "position": "learned"},
-    "task_options": FIXED,
-    "training": {"lr": 5e-3, "steps": 150, **SETTLE},
+    "task_options": FIXED_LENGTH,
+    "training": {"lr": 5e-3, "steps": 150, **LINEAR_DECAY},
 }
-# Distances alone do not say where to look: source and target move against each other. A first layer must turn the
-# distance to either end into something to match, so those distances are told apart one by one.
+# Relative positions alone do not tell where to attend: source and target run in opposite directions. A first layer must
+# encode the distance to either end as a feature to match, so there are enough buckets for every distance.
 T5_REVERSE = {
     "model": {**T5, "n_heads": 8, "n_layers": 2, "n_decoder_layers": 1, "n_buckets": 64},
-    "task_options": FIXED,
-    "training": {"lr": 5e-3, "steps": 500, **SETTLE},
+    "task_options": FIXED_LENGTH,
+    "training": {"lr": 5e-3, "steps": 500, **LINEAR_DECAY},
 }
 
-# Sort: find the next greater symbol. Symbols that come twice must also be counted: a layer more.
+# Sort: find the next greater symbol. Repeated symbols must also be counted: one more layer.
 SORT = {
     "model": {**SMALL, "position": "rope", "n_layers": 2},
-    "training": {"lr": 5e-3, "steps": 300, **SETTLE},
+    "training": {"lr": 5e-3, "steps": 300, **LINEAR_DECAY},
 }
-SORT_DISTINCT = {**writing("rope", 120), "task_options": {"unique": True}}
+SORT_DISTINCT = {**encoder_decoder("rope", 120), "task_options": {"unique": True}}
 
-# Induction: find what followed the current token before.
+# Induction: find the token that followed the current one earlier.
 INDUCTION = {"model": GPT, "training": {"lr": 3e-3, "steps": 400}}
-ONE_LAYER = {
+INDUCTION_ONE_LAYER = {
     **INDUCTION,
     "model": {**GPT, "n_layers": 1},
     "why": Text(
@@ -161,7 +165,7 @@ ONE_LAYER = {
     ),
 }
 
-ALGORITHMS: dict[tuple[str, str], dict[str, Parts]] = {
+SYNTHETIC_RECIPES: dict[tuple[str, str], dict[str, RecipeOptions]] = {
     ("rnn", "parity"): {"default": PARITY, "source": PARITY_SOURCE, "too-fast": PARITY_TOO_FAST},
     ("gru", "parity"): {"default": PARITY, "source": PARITY_SOURCE},
     ("lstm", "parity"): {"default": PARITY, "source": PARITY_SOURCE},
@@ -169,31 +173,35 @@ ALGORITHMS: dict[tuple[str, str], dict[str, Parts]] = {
     ("transformer", "running parity"): {"default": RUNNING_PARITY},
     ("gpt", "scratchpad parity"): {"default": SCRATCHPAD},
     ("transformer", "copy"): {
-        "default": writing("rope", 60),
-        "learned": writing("learned", 100),
-        "t5": writing("t5", 150),
-        "sinusoidal": writing("sinusoidal", 220, lr=8e-3),
-        "alibi": writing("alibi", 300, n_heads=8),
+        "default": encoder_decoder("rope", 60),
+        "learned": encoder_decoder("learned", 100),
+        "t5": encoder_decoder("t5", 150),
+        "sinusoidal": encoder_decoder("sinusoidal", 220, lr=8e-3),
+        "alibi": encoder_decoder("alibi", 300, n_heads=8),
     },
     ("t5", "copy"): {"default": T5_COPY},
     ("gpt", "copy"): {"default": GPT_COPY, "any-length": GPT_COPY_ANY_LENGTH, "cheats": GPT_CHEATS},
     ("seq2seq", "copy"): {
-        "default": recurrent("bahdanau", 300),
-        "luong-dot": recurrent("luong-dot", 400, **ONE_WAY),
-        "luong-general": recurrent("luong-general", 450, lr=5e-3, **ONE_WAY),
-        "luong-concat": recurrent("luong-concat", 300),
+        "default": seq2seq("bahdanau", 300),
+        "luong-dot": seq2seq("luong-dot", 400, **UNIDIRECTIONAL),
+        "luong-general": seq2seq("luong-general", 450, lr=5e-3, **UNIDIRECTIONAL),
+        "luong-concat": seq2seq("luong-concat", 300),
         "no-attention": NO_ATTENTION_COPY,
         "no-attention-long": NO_ATTENTION_LONG,
     },
     ("rnn", "recall"): {"default": RECALL},
     ("gru", "recall"): {"default": RECALL},
     ("lstm", "recall"): {"default": RECALL, "forgets": RECALL_FORGETS},
-    ("gpt", "recall"): {"default": LOOK_BACK},
-    ("transformer", "reverse"): {"default": REVERSE, "any-length": REVERSE_ANY_LENGTH, "no-positions": REVERSE_LOST},
+    ("gpt", "recall"): {"default": RECALL_BY_ATTENTION},
+    ("transformer", "reverse"): {
+        "default": REVERSE,
+        "any-length": REVERSE_ANY_LENGTH,
+        "no-positions": REVERSE_NO_POSITIONS,
+    },
     ("t5", "reverse"): {"default": T5_REVERSE},
     ("gpt", "reverse"): {"default": GPT_REVERSE},
-    ("seq2seq", "reverse"): {"default": recurrent("bahdanau", 300), "luong": recurrent("luong-general", 400)},
+    ("seq2seq", "reverse"): {"default": seq2seq("bahdanau", 300), "luong": seq2seq("luong-general", 400)},
     ("transformer", "sort"): {"default": SORT, "distinct": SORT_DISTINCT},
-    ("seq2seq", "sort"): {"default": recurrent("bahdanau", 450)},
-    ("gpt", "induction"): {"default": INDUCTION, "one-layer": ONE_LAYER},
+    ("seq2seq", "sort"): {"default": seq2seq("bahdanau", 450)},
+    ("gpt", "induction"): {"default": INDUCTION, "one-layer": INDUCTION_ONE_LAYER},
 }

@@ -1,11 +1,11 @@
-"""The cost formulas against torch's own counter, against tapes of real passes, and against the table of the paper."""
+"""Cost formulas against torch's own counter, captured tensors of real passes, and the table of Vaswani et al. 2017."""
 
 import pytest
 import torch
 
 import core
 from core.analysis import costs
-from core.analysis.layer_costs import layers_compared
+from core.analysis.layer_costs import compare_layers
 from core.models import is_encoder_decoder
 from tests.core.examples import FAMILIES, label, small_config
 
@@ -25,7 +25,7 @@ CASES = [
 @pytest.mark.parametrize(
     ("family", "options"), CASES, ids=lambda value: value if isinstance(value, str) else label(value)
 )
-def test_operations_are_those_torch_counts(family, options):
+def test_flops_are_those_torch_counts(family, options):
     config = small_config(family, **options)
     model = core.build(config).eval()
     for n in (4, 10):
@@ -35,14 +35,14 @@ def test_operations_are_those_torch_counts(family, options):
 @pytest.mark.parametrize(
     ("family", "options"), CASES, ids=lambda value: value if isinstance(value, str) else label(value)
 )
-def test_parameters_and_recurrent_steps_are_the_models_own(family, options):
+def test_parameters_and_recurrent_updates_are_the_models_own(family, options):
     config = small_config(family, **options)
     model = core.build(config).eval()
     assert costs.parameter_count(config) == sum(weight.numel() for weight in model.parameters())
     ids = torch.ones(1, 6, dtype=torch.long)
     with torch.no_grad(), core.capture(model, "*layers.*.hidden") as tape:
         model(ids, ids) if is_encoder_decoder(model) else model(ids)
-    assert costs.recurrent_steps(config, 6) == sum(states.shape[1] for states in tape.values())
+    assert costs.recurrent_updates(config, 6) == sum(states.shape[1] for states in tape.values())
 
 
 @pytest.mark.parametrize(
@@ -50,22 +50,22 @@ def test_parameters_and_recurrent_steps_are_the_models_own(family, options):
 )
 def test_activations_are_those_of_a_real_pass(family, options):
     config = small_config(family, **options)
-    found = costs.measure(core.build(config).eval(), 8)
-    assert found.activation_bytes == costs.activation_bytes(config, 8)
-    assert found.flops == sum(costs.flops(config, 8).values())
-    assert found.saved_bytes > 0 and found.seconds > 0
+    measured = costs.measure(core.build(config).eval(), 8)
+    assert measured.activation_bytes == costs.activation_bytes(config, 8)
+    assert measured.flops == sum(costs.flops(config, 8).values())
+    assert measured.saved_bytes > 0 and measured.seconds > 0
 
 
-def test_only_comparing_tokens_grows_with_the_square():
+def test_only_attention_grows_quadratically():
     config = core.configure("gpt", max_len=4_096)
     short, long = costs.flops(config, 1_024), costs.flops(config, 2_048)
     assert long["attention"] == 4 * short["attention"]
     assert all(long[part] == 2 * short[part] for part in short if part != "attention")
-    near = core.configure("gpt", max_len=4_096, attention="local", window=64)
-    assert costs.flops(near, 2_048)["attention"] == 2 * costs.flops(near, 1_024)["attention"]
+    local = core.configure("gpt", max_len=4_096, attention="local", window=64)
+    assert costs.flops(local, 2_048)["attention"] == 2 * costs.flops(local, 1_024)["attention"]
 
 
-def test_what_is_kept_to_write_on():
+def test_state_while_generating():
     gpt = core.configure("gpt2-small")
     assert costs.state_bytes(gpt, 1_024) == 4 * 2 * 12 * 768 * 1_024
     assert (
@@ -80,19 +80,19 @@ def test_what_is_kept_to_write_on():
 def test_bert_large_costs_what_its_size_suggests():
     """Two operations per parameter and token that is multiplied, and the comparisons besides (Kaplan et al. 2020)."""
     config, n = core.configure("bert-large"), 128
-    found = costs.flops(config, n)
+    flops = costs.flops(config, n)
     blocks = core.build(config, device="meta").blocks
     matrices = sum(weight.numel() for weight in blocks.parameters() if weight.dim() == 2)
-    assert found["projections"] + found["feed-forward"] == 2 * n * matrices
+    assert flops["projections"] + flops["feed-forward"] == 2 * n * matrices
 
 
 def test_the_table_of_layers():
-    rnn, cnn, attention = layers_compared(n=16, width=32)
-    assert [one.name for one in (rnn, cnn, attention)] == ["rnn", "cnn", "attention"]
+    rnn, cnn, attention = compare_layers(n=16, width=32)
+    assert [layer.name for layer in (rnn, cnn, attention)] == ["rnn", "cnn", "attention"]
     assert rnn.flops == (16 * 4 * 32**2, 32 * 4 * 32**2)
     assert cnn.flops == (3 * 16 * 2 * 32**2, 3 * 32 * 2 * 32**2)
     assert attention.flops == tuple(8 * n * 32**2 + 4 * n * n * 32 for n in (16, 32))
     assert rnn.chain[1] - rnn.chain[0] == 16 * 3, "each token waits for the one before: product, sum, tanh"
     assert cnn.chain[0] == cnn.chain[1] and attention.chain[0] == attention.chain[1]
     assert (rnn.hops, cnn.hops, attention.hops) == ((16, 32), (15, 31), (1, 1))
-    assert all(seconds > 0 for one in (rnn, cnn, attention) for seconds in one.seconds)
+    assert all(seconds > 0 for layer in (rnn, cnn, attention) for seconds in layer.seconds)

@@ -1,4 +1,4 @@
-"""What is said to have happened in a run really happened in it, and then."""
+"""Training events: found at the steps where accuracy and heads change, and nowhere else."""
 
 import pytest
 import torch
@@ -7,11 +7,11 @@ import core
 from core.analysis import measures
 from core.analysis.training_events import (
     TrainingEvent,
-    becomes,
-    begins,
+    compute_head_history,
+    describe_role_event,
     find_curve_events,
     find_training_events,
-    head_history,
+    lasting_start,
 )
 from core.runs.recipes import make_recipe
 from core.training.loop import Step
@@ -33,11 +33,11 @@ def copying() -> core.Run:
 
 
 @pytest.mark.parametrize(
-    ("holds", "index"),
+    ("flags", "index"),
     [([], None), ([False, True, False], None), ([True, True], 0), ([True, False, True, True], 2), ([False, True], 1)],
 )
-def test_a_moment_is_where_something_begins_that_lasts(holds, index):
-    assert begins(holds) == index
+def test_an_event_is_where_something_begins_that_lasts(flags, index):
+    assert lasting_start(flags) == index
 
 
 def test_guessing_never_leaves_chance():
@@ -50,18 +50,18 @@ def test_guessing_never_leaves_chance():
 
 
 def test_heads_become_what_the_replayed_model_shows(copying):
-    moments = [m for m in find_training_events(copying) if m.head and "cross" in m.head]
-    assert moments, "no alignment head was found in a copying model"
-    best = head_history(copying)["decoder.blocks.0.cross.weights"]["agreement"]  # (snapshot, head)
+    events = [event for event in find_training_events(copying) if event.head and "cross" in event.head]
+    assert events, "no alignment head was found in a copying model"
+    best = compute_head_history(copying)["decoder.blocks.0.cross.weights"]["agreement"]  # (snapshot, head)
     steps = [snapshot.step for snapshot in copying.snapshots]
-    for moment in moments:
-        head, index = int(moment.head.rsplit(".", 1)[1]), steps.index(moment.step)
+    for event in events:
+        head, index = int(event.head.rsplit(".", 1)[1]), steps.index(event.step)
         assert best[index:, head].min() >= 0.5 > best[index - 1, head]
-        assert "alignment head" in str(moment.text) and "对齐头" in chinese(moment.text)
+        assert "alignment head" in str(event.text) and "对齐头" in chinese(event.text)
 
 
 @pytest.mark.parametrize(
-    ("place", "role", "en", "zh"),
+    ("path", "role", "en", "zh"),
     [
         ("blocks.1.attn.0", "induction", "head 1.0 becomes an induction head", "头 1.0 成为归纳头"),
         (
@@ -85,13 +85,14 @@ def test_heads_become_what_the_replayed_model_shows(copying):
         ("decoder.cross.0", "agreement", "the alignment finds the right source tokens", "对齐找到正确的源词元"),
     ],
 )
-def test_a_head_is_called_by_its_place(place, role, en, zh):
-    assert (str(becomes(place, role)), chinese(becomes(place, role))) == (en, zh)
+def test_a_head_is_named_by_its_path(path, role, en, zh):
+    text = describe_role_event(path, role)
+    assert (str(text), chinese(text)) == (en, zh)
 
 
 def test_they_are_read_as_sentences(copying):
-    moment = TrainingEvent(182, becomes("blocks.1.attn.0", "induction"), "blocks.1.attn.0")
-    assert repr([moment]) == "[step 182: head 1.0 becomes an induction head]"
+    event = TrainingEvent(182, describe_role_event("blocks.1.attn.0", "induction"), "blocks.1.attn.0")
+    assert repr([event]) == "[step 182: head 1.0 becomes an induction head]"
     assert repr(copying) == "Run(transformer/copy, seed 0, 150 of 150 steps)"
     assert repr(copying.snapshots).startswith("Snapshots(steps 0, 1, 2, ")
     assert repr(copying.snapshots).endswith(", 150)")
@@ -106,8 +107,8 @@ def test_agreement_is_the_weight_on_the_right_source_token(copying):
     weights = tape["decoder.blocks.0.cross.weights"]
     for head in range(2):
         by_hand = sum(float(weights[row, head, t, t]) for row in range(8) for t in range(7)) / 56
-        shown = head_history(copying)["decoder.blocks.0.cross.weights"]["agreement"][-1, head]
-        assert float(shown) == pytest.approx(by_hand, abs=2e-3)  # snapshots are float16
+        share = compute_head_history(copying)["decoder.blocks.0.cross.weights"]["agreement"][-1, head]
+        assert float(share) == pytest.approx(by_hand, abs=2e-3)  # snapshots are float16
 
 
 @pytest.mark.parametrize("side", [2, 3, 4])
@@ -122,12 +123,12 @@ def test_agreement_with_a_pooled_source_is_the_weight_on_the_right_group(side):
         run.model(*batch.inputs)
     weights = tape["decoder.blocks.0.cross.weights"]  # (8, 2, 7, ⌈7 / side⌉)
     by_hand = torch.stack([weights[:, :, t, t // side] for t in range(7)]).mean((0, 1))
-    shown = head_history(run)["decoder.blocks.0.cross.weights"]["agreement"][0]
-    torch.testing.assert_close(shown, by_hand, atol=2e-3, rtol=0)  # snapshots are float16
+    shares = compute_head_history(run)["decoder.blocks.0.cross.weights"]["agreement"][0]
+    torch.testing.assert_close(shares, by_hand, atol=2e-3, rtol=0)  # snapshots are float16
 
 
 def test_accuracy_leaves_chance_where_the_curve_does(copying):
-    leaves = next(m for m in find_curve_events(copying) if "chance" in str(m.text))
+    leaves = next(event for event in find_curve_events(copying) if "chance" in str(event.text))
     before = [s.accuracy for s in copying.steps[: max(1, leaves.step - 5)]]
     after = [s.accuracy for s in copying.steps[leaves.step + 20 :]]
     assert sum(before) / len(before) < sum(after) / len(after)
@@ -158,22 +159,22 @@ def test_the_gradient_through_time_is_autograds_own():
     model = core.build("lstm", vocab_size=4, d_hidden=6, d_embed=3)
     task = core.task("parity", min_len=5, max_len=5)
     batch = task.lay_out(task.evaluation(4), "label")
-    found = measures.gradient_through_time(model, batch)["layers.0.fwd.hidden"]
-    assert found.shape == (5,) and (found > 0).all()
+    norms = measures.gradient_through_time(model, batch)["layers.0.fwd.hidden"]
+    assert norms.shape == (5,) and (norms > 0).all()
     assert all(p.grad is None for p in model.parameters())
     hidden = model.layers[0].fwd
     x = model.token_embedding(batch.inputs[0])
-    h, c, kept = torch.zeros(4, 6), torch.zeros(4, 6), []
+    h, c, states = torch.zeros(4, 6), torch.zeros(4, 6), []
     for t in range(5):
         gates = x[:, t] @ hidden.weight_ih_l0.T + hidden.bias_ih_l0 + h @ hidden.weight_hh_l0.T + hidden.bias_hh_l0
         i, f, g, o = gates.chunk(4, -1)
         c = f.sigmoid() * c + i.sigmoid() * g.tanh()
         h = o.sigmoid() * c.tanh()
         h.retain_grad()
-        kept.append(h)
+        states.append(h)
     torch.nn.functional.cross_entropy(model.head.proj(h), batch.target).backward()
-    by_hand = torch.stack([h.grad.norm(dim=-1).mean() for h in kept])
-    torch.testing.assert_close(found, by_hand, atol=1e-6, rtol=1e-4)
+    by_hand = torch.stack([h.grad.norm(dim=-1).mean() for h in states])
+    torch.testing.assert_close(norms, by_hand, atol=1e-6, rtol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -185,23 +186,23 @@ def test_the_gradient_through_time_is_autograds_own():
 )  # fmt: skip
 def test_the_gradient_through_time_is_that_of_the_sequences_that_still_run(family, task, model):
     """Each row of a padded batch by itself, without its padding."""
-    which = core.task(task, max_len=6)
+    problem = core.task(task, max_len=6)
     torch.manual_seed(0)
-    options = {**which.model_options(family), "d_hidden": 6, "d_embed": 3, **model}
-    built = core.build(family, **options).double()
-    examples = which.evaluation(8)
-    form = which.form(built)
-    rows = [which.lay_out(examples.pick(torch.tensor([row])), form) for row in range(8)]
+    options = {**problem.model_options(family), "d_hidden": 6, "d_embed": 3, **model}
+    network = core.build(family, **options).double()
+    examples = problem.evaluation(8)
+    form = problem.form(network)
+    rows = [problem.lay_out(examples.pick(torch.tensor([row])), form) for row in range(8)]
     expected, counted = {}, {}
     for row in rows:
-        for name, norms in measures.gradient_through_time(built, row).items():
+        for name, norms in measures.gradient_through_time(network, row).items():
             padded = torch.nn.functional.pad(norms, (0, 8 - len(norms)))
-            share = row.target.ne(-100).sum()  # a mean over all that is asked, and one row's part in it
+            share = row.target.ne(-100).sum()  # a mean over all that is targets, and one row's part in it
             expected[name] = expected.get(name, 0) + padded * share
             counted[name] = counted.get(name, 0) + (torch.arange(8) < len(norms))
-    whole = which.lay_out(examples, form)
-    assert len(set(whole.lengths.tolist())) > 1
-    asked = whole.target.ne(-100).sum()
-    for name, norms in measures.gradient_through_time(built, whole).items():
-        by_hand = expected[name] / asked / counted[name].clamp(min=1)
+    batch = problem.lay_out(examples, form)
+    assert len(set(batch.lengths.tolist())) > 1
+    targets = batch.target.ne(-100).sum()
+    for name, norms in measures.gradient_through_time(network, batch).items():
+        by_hand = expected[name] / targets / counted[name].clamp(min=1)
         torch.testing.assert_close(norms, by_hand[: len(norms)])

@@ -1,4 +1,4 @@
-"""What is said of recurrent units: what they follow, and the plane in which their states move."""
+"""Measures of recurrent units: correlation with a signal, principal axes of their states."""
 
 import numpy as np
 import pytest
@@ -11,18 +11,18 @@ def test_correlation_is_pearsons():
     rng = torch.Generator().manual_seed(0)
     values = torch.randn(3, 20, 5, generator=rng, dtype=torch.float64)
     signal = torch.randint(0, 2, (20,), generator=rng).double()
-    found = measures.correlation(values, signal)
+    correlations = measures.correlation(values, signal)
     expected = [[np.corrcoef(values[s, :, u], signal)[0, 1] for u in range(5)] for s in range(3)]
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(correlations, expected, atol=1e-12)
 
 
-def test_what_never_moves_follows_nothing():
+def test_constants_have_no_correlation():
     values = torch.stack([torch.ones(6), torch.arange(6.0)], 1)
     assert measures.correlation(values, torch.tensor([0.0, 1, 0, 1, 0, 1]))[0] == 0
     assert measures.correlation(values, torch.ones(6)).tolist() == [0, 0]
 
 
-def test_a_unit_that_is_the_signal_upside_down():
+def test_a_unit_that_is_the_inverted_signal():
     signal = torch.tensor([0.0, 1, 1, 0, 1])
     assert measures.correlation(3 - 2 * signal[:, None], signal).item() == pytest.approx(-1)
 

@@ -204,7 +204,9 @@ def test_a_bug_in_one_run_does_not_concern_the_others(tmp_path, monkeypatch):
     orders = [OpenRun(key, small(3).to_dict(), seed) for seed, key in enumerate("ab")]
     orders += [TrainSlice("a", 10.0)] + [TrainSlice("b", 10.0)] * 3  # each ends early when there is another order
     step = Trainer.step
-    monkeypatch.setattr(Trainer, "step", lambda trainer: 1 / 0 if trainer.data.initial_seed() == 0 else step(trainer))
+    monkeypatch.setattr(
+        Trainer, "step", lambda trainer: 1 / 0 if trainer.data_rng.initial_seed() == 0 else step(trainer)
+    )
     loop.start()
     for order in orders:
         ours.send(order)

@@ -30,7 +30,7 @@ GRID = {"n_layers": [1, 2], "n_heads": [1, 2]}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def one_thread():
+def single_thread():
     """As workers have: the runs trained here for comparison would otherwise be rounded differently."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""A fork begins inside another run, goes on from there, and is a run like any other."""
+"""Forks start from another run's weights and are otherwise runs like any other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 import core
 from core.analysis.training_events import find_training_events
 from core.runs.recipes import make_recipe
-from core.runs.run import Run, key_of, recipe_of
+from core.runs.run import Run, key_of, recipe_from_dict
 from core.training.snapshots import MOST_SNAPSHOTS, snapshot_steps
 from tests.words import chinese
 
@@ -69,7 +69,7 @@ def test_its_key_is_what_decides_it():
     assert parent.fork(5, lr=1e-3).key == trained(run_of()).fork(5, lr=1e-3).key == key_of(forks[2].recipe, 3)
     assert parent.fork(5, lr=1e-2).key == parent.fork(5).key, "no change at all"
     for fork in forks:
-        assert recipe_of(json.loads(json.dumps(fork.recipe.to_dict()))) == fork.recipe
+        assert recipe_from_dict(json.loads(json.dumps(fork.recipe.to_dict()))) == fork.recipe
 
 
 @pytest.mark.parametrize("family", SIZES)
@@ -89,11 +89,11 @@ def test_from_where_the_run_stands_it_goes_on_exactly(family, training):
     assert fork.evaluate(16) == whole.evaluate(16)
 
 
-def test_how_far_the_parent_has_gone_since_does_not_matter():
+def test_later_training_of_the_parent_does_not_matter():
     parent = advanced(run_of(steps=60, curriculum=True), 20)
     early = parent.fork(9, lr=1e-3)
     late = trained(parent).fork(9, lr=1e-3)
-    assert early.key == late.key and early.trainer.watch.state() == late.trainer.watch.state()
+    assert early.key == late.key and early.trainer.divergence.state_dict() == late.trainer.divergence.state_dict()
     assert trained(early).steps == trained(late).steps and same_weights(early, late)
 
 
@@ -136,7 +136,7 @@ def test_the_curriculum_goes_on_where_it_was():
 @pytest.mark.parametrize("step", [0, 5, 100, 300])
 def test_its_snapshots_are_the_parents_and_its_own(step):
     parent = trained(run_of(steps=300, batch_size=1))
-    at = min((s.step for s in parent.snapshots), key=lambda kept: abs(kept - step))
+    at = min((s.step for s in parent.snapshots), key=lambda stored: abs(stored - step))
     fork = trained(parent.fork(at, steps=400))
     steps = [s.step for s in fork.snapshots]
     assert steps == sorted(set(steps)) and {0, at, 400} <= set(steps) and len(steps) <= MOST_SNAPSHOTS + 1
@@ -147,7 +147,7 @@ def test_its_snapshots_are_the_parents_and_its_own(step):
     assert len(fork.replay(torch.tensor([[2, 3, 2]]), "*.hidden")) == len(steps)
 
 
-def test_snapshots_that_would_show_something_else_are_not_taken_over():
+def test_snapshots_of_another_function_are_not_inherited():
     parent = trained(run_of("transformer"))
     assert [s.step for s in parent.fork(5, dropout=0.5).snapshots] == [0, 1, 2, 3, 4, 5]
     assert [s.step for s in parent.fork(5, position="alibi").snapshots] == [5]
@@ -162,41 +162,42 @@ def test_a_fork_of_a_fork():
     assert [grandchild.steps[i].lr for i in (8, 9, step)] == [1e-2, 1e-3, 1e-4]
 
 
-def refusal(run: Run, step, **changes) -> core.ConfigError:
+def fork_error(run: Run, step, **changes) -> core.ConfigError:
     with pytest.raises(core.ConfigError) as caught:
         run.fork(step, **changes)
     assert chinese(caught.value) != str(caught.value)
     return caught.value
 
 
-def test_what_cannot_be_is_said():
+def test_errors_name_the_option_and_the_reason():
     run = advanced(run_of(steps=300), 100)
     for step in (99, 101, -1, 1.5, 5.0, True, "12", None):
-        assert refusal(run, step).option == "step"
-    listed = str(refusal(run, 99))
+        assert fork_error(run, step).option == "step"
+    listed = str(fork_error(run, 99))
     assert "not kept" in listed and "Choose one of: 0, 1, 2" in listed and "100." in listed
-    assert "nothing would be left" in str(refusal(run, 100, steps=100))
-    said = str(refusal(run, 5, d_embed=9))
-    assert "d_embed = 9: that does not fit the weights" in said and "is (32, 8), it would be (32, 9)" in said
-    assert refusal(run, 5, d_hidden=9).option == "d_hidden"
-    assert refusal(run, 5, n_layers=2, d_embed=9).option == "n_layers, d_embed"
+    assert "nothing would be left" in str(fork_error(run, 100, steps=100))
+    message = str(fork_error(run, 5, d_embed=9))
+    assert "d_embed = 9: that does not fit the weights" in message
+    assert "is (32, 8), it would be (32, 9)" in message
+    assert fork_error(run, 5, d_hidden=9).option == "d_hidden"
+    assert fork_error(run, 5, n_layers=2, d_embed=9).option == "n_layers, d_embed"
     for name in ("lrr", "learning_rate"):
-        assert str(refusal(run, 5, **{name: 1})).endswith("Did you mean lr?")
-    told = str(refusal(run, 5, zzz=1))
-    assert "a fork has no such option" in told and "Did you mean" not in told
-    assert refusal(run, 5, lr=1e9).option == "lr"
+        assert str(fork_error(run, 5, **{name: 1})).endswith("Did you mean lr?")
+    message = str(fork_error(run, 5, zzz=1))
+    assert "a fork has no such option" in message and "Did you mean" not in message
+    assert fork_error(run, 5, lr=1e9).option == "lr"
     with pytest.raises(core.ConfigError) as caught:
         Run(run.fork(5).recipe)
     assert run.key in str(caught.value) and chinese(caught.value)
     with pytest.raises(core.ConfigError):
-        run_of(seed=5).forked(run.fork(5).recipe, 3)
+        run_of(seed=5).derive(run.fork(5).recipe, 3)
 
 
-def test_a_run_whose_state_was_left_behind_is_forked_from_its_snapshots():
-    """As those that come with the app: weights of the last snapshot, no optimiser, a trainer that stands at 0."""
+def test_a_run_without_its_training_state_is_forked_from_its_snapshots():
+    """As the shipped runs: weights of the last snapshot, no optimiser state, a trainer at step 0."""
     whole = trained(run_of())
     bare = run_of()
-    bare.steps, bare.snapshots.kept = whole.steps, whole.snapshots.kept
+    bare.steps, bare.snapshots.entries = whole.steps, whole.snapshots.entries
     with torch.no_grad():
         for name, parameter in bare.model.named_parameters():
             parameter.copy_(whole.snapshots[-1].weights[name])

@@ -1,4 +1,4 @@
-"""The table of how fast recipes learn: rows are kept, found again, and written down as they were measured."""
+"""The table of how fast recipes learn: rows are measured once, saved, and formatted as measured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from core.runs.recipes import RECIPES, make_recipe, recipe
 from core.runs.run import Run
 from tests.bench import learn
-from tests.bench.learn import Learnt
+from tests.bench.learn import LearningResult
 from tests.bench.learn_table import FIRST_MEASURED, page, summary
 
 
@@ -19,42 +19,43 @@ def tiny(steps: int = 2, **more):
 
 
 @pytest.fixture
-def kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(learn, "KEPT", tmp_path / "rows.json")
+def results_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(learn, "RESULTS", tmp_path / "rows.json")
     monkeypatch.setattr(learn, "SEEDS", 2)
 
 
-def test_a_row_is_measured_once(kept):
-    assert learn.known("gru/parity", tiny()) is None
+def test_a_row_is_measured_once(results_file):
+    assert learn.known_row("gru/parity", tiny()) is None
     row = learn.measure("gru/parity", tiny())
-    assert row["solved"] == "0/2" and learn.known("gru/parity", tiny()) == row
+    assert row["solved"] == "0/2" and learn.known_row("gru/parity", tiny()) == row
     learn.measure("rnn/parity", tiny())
-    assert set(learn.rows()) == {"gru/parity", "rnn/parity"} and learn.known("gru/parity", tiny()) == row
+    assert set(learn.rows()) == {"gru/parity", "rnn/parity"} and learn.known_row("gru/parity", tiny()) == row
 
 
-def test_a_row_of_another_recipe_or_goal_does_not_count(kept):
+def test_a_row_of_another_recipe_or_goal_does_not_count(results_file):
     learn.measure("gru/parity", tiny())
-    assert learn.known("gru/parity", tiny(steps=3)) is None and learn.known("gru/parity", tiny(goal=0.5)) is None
-    assert learn.known("lstm/parity", tiny()) is None
+    assert (
+        learn.known_row("gru/parity", tiny(steps=3)) is None and learn.known_row("gru/parity", tiny(goal=0.5)) is None
+    )
+    assert learn.known_row("lstm/parity", tiny()) is None
 
 
-def test_the_page_is_that_of_the_rows_kept():
-    """Nobody has written in it by hand, and every row is one of a recipe as it is now."""
-    assert learn.PAGE.read_text("utf-8") == page(learn.everything())
+def test_the_page_is_that_of_the_saved_rows():
+    """It was not edited by hand, and every row is of a recipe in its present form."""
+    assert learn.PAGE.read_text("utf-8") == page(learn.all_rows())
 
 
-def test_the_last_of_many_answers_counts():
-    """A running answer: before the last one, they may be as wrong as they like."""
+def test_only_the_last_of_several_answers_counts():
     run = Run(make_recipe("gpt", "parity", model={"d_model": 8, "n_heads": 2, "head": "tagger"}))
 
     def answers(logits, lengths):
-        right = run.task.lay_out(run.task.evaluation(learn.SURE, length=7), "tags").target
+        right = run.task.lay_out(run.task.evaluation(learn.PROBLEMS, length=7), "tags").target
         return torch.cat([1 - right[:, :-1], right[:, -1:]], dim=1)
 
     run.model.head.predict = answers
-    assert learn.last_answers(run, 7) == 1.0
+    assert learn.last_token_accuracy(run, 7) == 1.0
     run.model.head.predict = lambda logits, lengths: 1 - answers(logits, lengths)
-    assert learn.last_answers(run, 7) == 0.0
+    assert learn.last_token_accuracy(run, 7) == 0.0
 
 
 def test_agreement_is_that_of_the_best_head(monkeypatch):
@@ -63,7 +64,7 @@ def test_agreement_is_that_of_the_best_head(monkeypatch):
         "decoder.blocks.1.cross.weights": {"agreement": torch.tensor([[0.9, 0.1]])},
         "encoder.blocks.0.attn.weights": {"own": torch.tensor([[1.0, 1.0]])},
     }
-    monkeypatch.setattr(learn, "head_history", lambda run, n, snapshots: maps)
+    monkeypatch.setattr(learn, "compute_head_history", lambda run, n, snapshots: maps)
     copies = make_recipe("transformer", "copy", model={"d_model": 8, "n_heads": 2})
     assert learn.best_agreement(Run(copies)) == pytest.approx(0.9)
     assert learn.best_agreement(Run(tiny())) is None
@@ -85,12 +86,12 @@ def test_names_by_their_beginning():
 def test_the_page_says_what_was_measured():
     runs = summary(
         [
-            Learnt(30, 0.5, 1.0, True, {40: 0.9}, 0.97),
-            Learnt(40, 0.7, 0.995, True, {40: 0.8}, 0.91),
-            Learnt(None, 2.0, 0.6, False, {40: 0.5}),
+            LearningResult(30, 0.5, 1.0, True, {40: 0.9}, 0.97),
+            LearningResult(40, 0.7, 0.995, True, {40: 0.8}, 0.91),
+            LearningResult(None, 2.0, 0.6, False, {40: 0.5}),
         ]
     )
-    failed = summary([Learnt(None, 1.0, 0.5, False)])
+    failed = summary([LearningResult(None, 1.0, 0.5, False)])
     good, bad = recipe("rnn", "parity"), recipe("rnn", "parity", "source")
     easier = replace(good, goal=0.9)
     lines = page(

@@ -55,14 +55,14 @@ def test_a_run_stored_in_the_middle_goes_on_as_if_nothing_had_happened(tmp_path,
     losses = advance(stopped, 5)
     Store(tmp_path).save(stopped)
     resumed = Store(tmp_path).get(small_recipe(**training), seed=3)
-    torch.manual_seed(99)  # what happens elsewhere does not matter
+    torch.manual_seed(99)  # the global generator does not matter
     losses += advance(resumed, 7)
     assert losses == expected
     assert same_weights(whole, resumed)
     assert [s.step for s in resumed.snapshots] == [s.step for s in whole.snapshots]
     assert resumed.steps == whole.steps
-    for stored, kept in zip(resumed.snapshots, whole.snapshots, strict=True):
-        assert all(torch.equal(stored.weights[name], weight) for name, weight in kept.weights.items())
+    for stored, original in zip(resumed.snapshots, whole.snapshots, strict=True):
+        assert all(torch.equal(stored.weights[name], weight) for name, weight in original.weights.items())
     assert resumed.evaluate(64) == whole.evaluate(64)
 
 
@@ -88,40 +88,40 @@ def damaged(content: bytes) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("damage", list(damaged(b"")))
-def test_a_damaged_file_is_refused_with_a_sentence_and_the_others_are_not_touched(tmp_path, damage):
+def test_a_damaged_file_is_refused_with_a_reason_and_the_others_are_not_touched(tmp_path, damage):
     store = Store(tmp_path)
     path = store.save(core.Run(small_recipe()))
     other = store.save(core.Run(small_recipe(), seed=7))
-    spoiled = damaged(path.read_bytes())[damage]
-    assert spoiled != path.read_bytes()
-    path.write_bytes(spoiled)
-    with pytest.raises(StoreError) as refusal:
+    changed = damaged(path.read_bytes())[damage]
+    assert changed != path.read_bytes()
+    path.write_bytes(changed)
+    with pytest.raises(StoreError) as error:
         store.load(path.stem)
-    assert str(refusal.value).startswith(path.name) and chinese(refusal.value) != str(refusal.value)
+    assert str(error.value).startswith(path.name) and chinese(error.value) != str(error.value)
     assert store.load(other.stem).seed == 7
 
 
-def test_a_single_bit_that_fell_over_is_noticed(tmp_path):
+def test_a_single_flipped_bit_is_detected(tmp_path):
     store, run = Store(tmp_path), core.Run(small_recipe(ema=0.9), seed=3)
     advance(run, 5)
     path = store.save(run)
     whole, chance = path.read_bytes(), random.Random(0)
     header = 8 + int.from_bytes(whole[:8], "little")
-    noticed = {True: 0, False: 0}
+    detected = {True: 0, False: 0}
     for place in [chance.randrange(*part) for part in ((8, header), (header, len(whole))) for _ in range(60)]:
-        spoiled = bytearray(whole)
-        spoiled[place] ^= 1 << chance.randrange(8)
-        path.write_bytes(spoiled)
+        changed = bytearray(whole)
+        changed[place] ^= 1 << chance.randrange(8)
+        path.write_bytes(changed)
         try:
             again = store.load(path.stem)
             assert again.steps == run.steps and same_weights(again, run)  # of no consequence
         except StoreError:
-            noticed[place < header] += 1
-    assert noticed[True] > 55 and noticed[False] == 60
+            detected[place < header] += 1
+    assert detected[True] > 55 and detected[False] == 60
 
 
 def rewritten(path: Path, change) -> None:
-    """Without digests, as files from before are: whatever is changed in it, nobody notices by those."""
+    """Write the file again with a change and without digests, as older versions did."""
     with safe_open(path, "pt") as file:
         facts = json.loads(file.metadata()["run"])
         tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
@@ -140,7 +140,7 @@ def test_files_from_before_there_were_digests_are_read(tmp_path):
 
 
 WEIGHT = "head.proj.weight"
-UNLIKELY = {  # what a run never wrote
+INVALID = {  # files that no run has written
     "index below 0": lambda facts, _: facts.update(index=-1),
     "index not a number": lambda facts, _: facts.update(index="5"),
     "index is no whole number": lambda facts, _: facts.update(index=5.0),
@@ -149,11 +149,11 @@ UNLIKELY = {  # what a run never wrote
     "steps out of order": lambda facts, _: facts["steps"].reverse(),
     "a loss that is a text": lambda facts, _: facts["steps"][2].__setitem__(1, "0.5"),
     "a loss that is no number": lambda facts, _: facts["steps"][2].__setitem__(1, float("nan")),
-    "a loss without an end": lambda facts, _: facts["steps"][2].__setitem__(1, 10**400),
-    "a step that is none": lambda facts, _: facts["steps"].__setitem__(2, 3),
-    "steps that are none": lambda facts, _: facts.update(steps=None),
+    "an infinite loss": lambda facts, _: facts["steps"][2].__setitem__(1, 10**400),
+    "a step that is a number": lambda facts, _: facts["steps"].__setitem__(2, 3),
+    "no steps": lambda facts, _: facts.update(steps=None),
     "no snapshots": lambda facts, _: facts.update(snapshots=[]),
-    "snapshots of later": lambda facts, tensors: (facts["snapshots"].append(9), tensors.update({name.replace("/5/", "/9/"): t.clone() for name, t in tensors.items() if name.startswith("snapshot/5/")})),
+    "a snapshot after the last step": lambda facts, tensors: (facts["snapshots"].append(9), tensors.update({name.replace("/5/", "/9/"): t.clone() for name, t in tensors.items() if name.startswith("snapshot/5/")})),
     "snapshots out of order": lambda facts, _: facts["snapshots"].reverse(),
     "a snapshot that is named oddly": lambda facts, _: facts["snapshots"].__setitem__(0, "0"),
     "a snapshot that is missing": lambda facts, _: facts["snapshots"].append(4),
@@ -161,40 +161,40 @@ UNLIKELY = {  # what a run never wrote
     "a snapshot of another shape": lambda _, tensors: tensors.update({f"snapshot/1/{WEIGHT}": torch.zeros(1, 1).half()}),
     "a snapshot of another kind": lambda _, tensors: tensors.update({f"snapshot/1/{WEIGHT}": tensors[f"model/{WEIGHT}"].clone()}),
     "a weight that is missing": lambda _, tensors: tensors.pop(f"model/{WEIGHT}"),
-    "a weight that would be spread": lambda _, tensors: tensors.update({f"model/{WEIGHT}": torch.zeros(1, 1)}),
-    "a weight of somebody else": lambda _, tensors: tensors.update({"model/strange": torch.zeros(1)}),
+    "a weight that would be broadcast": lambda _, tensors: tensors.update({f"model/{WEIGHT}": torch.zeros(1, 1)}),
+    "an unknown weight": lambda _, tensors: tensors.update({"model/strange": torch.zeros(1)}),
     "an average that is missing": lambda _, tensors: tensors.pop(f"average/{WEIGHT}"),
-    "an average that would be spread": lambda _, tensors: tensors.update({f"average/{WEIGHT}": torch.zeros(1, 1)}),
-    "an average nobody made": lambda facts, _: facts.update(averaged=None),
+    "an average that would be broadcast": lambda _, tensors: tensors.update({f"average/{WEIGHT}": torch.zeros(1, 1)}),
+    "an average without a count": lambda facts, _: facts.update(averaged=None),
     "an average of -1": lambda facts, _: facts.update(averaged=-1),
-    "a moment of another shape": lambda _, tensors: tensors.update({"optimiser/0/exp_avg": torch.zeros(1)}),
-    "a moment that is missing": lambda _, tensors: tensors.pop("optimiser/0/exp_avg"),
-    "a moment of nothing": lambda _, tensors: tensors.update({"optimiser/99/exp_avg": torch.zeros(1)}),
-    "a moment without a name": lambda _, tensors: tensors.update({"optimiser/": torch.zeros(1)}),
+    "Adam state of another shape": lambda _, tensors: tensors.update({"optimiser/0/exp_avg": torch.zeros(1)}),
+    "Adam state that is missing": lambda _, tensors: tensors.pop("optimiser/0/exp_avg"),
+    "Adam state of no parameter": lambda _, tensors: tensors.update({"optimiser/99/exp_avg": torch.zeros(1)}),
+    "Adam state without a name": lambda _, tensors: tensors.update({"optimiser/": torch.zeros(1)}),
     "random numbers cut short": lambda _, tensors: tensors.update({"random/data": tensors["random/data"][:100].clone()}),
     "no random numbers": lambda _, tensors: tensors.pop("random/noise"),
     "no curriculum": lambda facts, _: facts.update(curriculum=None),
     "half a curriculum": lambda facts, _: facts["curriculum"].pop("limit"),
     "a curriculum of nothing": lambda facts, _: facts["curriculum"].update(limit=0),
     "a curriculum too long": lambda facts, _: facts["curriculum"].update(limit=1000),
-    "nobody watches": lambda facts, _: facts.update(watch=[]),
-    "a watch without an end": lambda facts, _: facts["watch"].update(excess=float("inf")),
+    "no divergence state": lambda facts, _: facts.update(watch=[]),
+    "an infinite divergence count": lambda facts, _: facts["watch"].update(excess=float("inf")),
     "no recipe": lambda facts, _: facts.update(recipe=None),
     "a recipe of lists": lambda facts, _: facts.update(recipe={"model": [], "task": [], "training": []}),
-    "a seed that is none": lambda facts, _: facts.update(seed=3.0),
+    "a seed that is no integer": lambda facts, _: facts.update(seed=3.0),
     "nothing at all": lambda facts, tensors: (facts.pop("steps"), tensors.pop("random/data")),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", UNLIKELY)
-def test_what_no_run_has_written_is_refused_also_without_a_digest(tmp_path, what):
+@pytest.mark.parametrize("change", INVALID)
+def test_an_invalid_file_is_refused_also_without_a_digest(tmp_path, change):
     store, run = Store(tmp_path), core.Run(small_recipe(ema=0.9), seed=3)
     advance(run, 5)
     path = store.save(run)
-    rewritten(path, UNLIKELY[what])
-    with pytest.raises(StoreError) as refusal:
+    rewritten(path, INVALID[change])
+    with pytest.raises(StoreError) as error:
         store.load(path.stem)
-    assert str(refusal.value).startswith(path.name)
+    assert str(error.value).startswith(path.name)
 
 
 @pytest.mark.parametrize("key", ["../outside", "a/b", "", ".", "a.b"])
@@ -203,7 +203,7 @@ def test_a_key_cannot_leave_the_folder(tmp_path, key):
         Store(tmp_path).load(key)
 
 
-def test_to_ask_for_a_recipe_is_not_to_use_the_run(tmp_path):
+def test_reading_a_recipe_does_not_count_as_a_use(tmp_path):
     store, run = Store(tmp_path), core.Run(small_recipe(), seed=3)
     path = store.save(run)
     os.utime(path, (1, 1))
@@ -212,12 +212,12 @@ def test_to_ask_for_a_recipe_is_not_to_use_the_run(tmp_path):
     assert path.stat().st_mtime > 1
 
 
-def test_what_cannot_begin_again_stays_as_it_is(tmp_path, monkeypatch):
+def test_a_fork_that_cannot_be_reset_stays_as_it_is(tmp_path, monkeypatch):
     store, parent = Store(tmp_path), core.Run(small_recipe(), seed=3)
     list(parent.train())
     store.save(parent)
     fork = parent.fork(parent.recipe.training.steps, steps=2 * parent.recipe.training.steps)
-    kept = store.save(fork).read_bytes()
+    content = store.save(fork).read_bytes()
 
     def no_room(*_: object, **__: object) -> None:
         raise OSError("no space left on device")
@@ -225,10 +225,10 @@ def test_what_cannot_begin_again_stays_as_it_is(tmp_path, monkeypatch):
     with monkeypatch.context() as disk:
         disk.setattr("core.store.save_file", no_room)
         with pytest.raises(OSError):
-            store.begin_again(fork.recipe, fork.seed)
-    assert store.path(fork.key).read_bytes() == kept and not list(tmp_path.glob("*.part"))
-    store.begin_again(fork.recipe, fork.seed)
-    assert store.load(fork.key).trainer.index == fork.recipe.begins_at and not list(tmp_path.glob("*.part"))
+            store.reset(fork.recipe, fork.seed)
+    assert store.path(fork.key).read_bytes() == content and not list(tmp_path.glob("*.part"))
+    store.reset(fork.recipe, fork.seed)
+    assert store.load(fork.key).trainer.index == fork.recipe.start_step and not list(tmp_path.glob("*.part"))
 
 
 def test_a_missing_run_is_said_to_be_missing(tmp_path):
@@ -236,12 +236,12 @@ def test_a_missing_run_is_said_to_be_missing(tmp_path):
         Store(tmp_path).load("abc")
 
 
-def test_the_run_not_looked_at_for_longest_is_evicted_first(tmp_path):
+def test_the_least_recently_used_run_is_evicted_first(tmp_path):
     store = Store(tmp_path)
     paths = [store.save(core.Run(small_recipe(), seed)) for seed in range(3)]
     for age, path in zip((30, 20, 10), paths, strict=True):
         os.utime(path, (time.time() - age,) * 2)
-    store.load(paths[0].stem)  # looked at: now the youngest
+    store.load(paths[0].stem)  # used: now the most recent
     store.most_bytes = 3 * paths[0].stat().st_size
     newest = store.save(core.Run(small_recipe(), 3))
     assert [p.exists() for p in paths] == [True, False, True] and newest.exists()
@@ -249,7 +249,7 @@ def test_the_run_not_looked_at_for_longest_is_evicted_first(tmp_path):
 
 @pytest.mark.parametrize("times", [4, pytest.param(20, marks=pytest.mark.slow)])
 def test_killed_in_mid_write_the_store_opens_and_the_run_is_whole(tmp_path, times):
-    """A process saves over and over and is killed at a random moment; whatever is there afterwards is a whole run."""
+    """A process saves over and over and is killed at a random time; the file left behind is a complete run."""
     rng = random.Random(0)
     key = core.Run(small_recipe(steps=100_000)).key
     command = [sys.executable, "-c", KILL_LOOP, str(tmp_path)]

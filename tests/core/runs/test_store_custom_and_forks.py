@@ -1,4 +1,4 @@
-"""Runs on somebody's own file and forks are stored like any other: nothing else is needed to open them again."""
+"""Runs on a user's file, and forks, are stored like any other: their file is all that is needed to load them."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def advance(run: core.Run, steps: int) -> list[float]:
 
 
 @pytest.mark.parametrize(("name", "text", "family", "task_options"), FILES)
-def test_own_data_is_in_the_file_of_the_run(tmp_path, name, text, family, task_options):
+def test_custom_data_is_in_the_file_of_the_run(tmp_path, name, text, family, task_options):
     whole = core.Run(recipe_on(name, text, family, **task_options), seed=2)
     expected = advance(whole, 8)
     stopped = core.Run(recipe_on(name, text, family, **task_options), seed=2)
@@ -72,7 +72,7 @@ def test_the_key_depends_on_the_data_and_not_on_the_name():
 
 
 @pytest.mark.slow
-def test_own_data_gives_the_same_run_in_another_process():
+def test_custom_data_gives_the_same_run_in_another_process():
     code = "import sys, torch, core; torch.set_num_threads(1); sys.path.insert(0, '.'); "
     code += "from tests.core.runs.test_store_custom_and_forks import *; "
     code += "print([run_losses(each) for each in FILES])"
@@ -94,9 +94,9 @@ def run_losses(file: tuple) -> list[str]:
 def test_text_that_was_changed_in_the_file_is_refused(tmp_path):
     path = Store(tmp_path).save(core.Run(recipe_on("a.csv", LABELS)))
     path.write_bytes(path.read_bytes().replace("数字 7".encode(), "数字 8".encode()))
-    with pytest.raises(StoreError) as refusal:
+    with pytest.raises(StoreError) as error:
         Store(tmp_path).load(path.stem)
-    assert chinese(refusal.value) != str(refusal.value)
+    assert chinese(error.value) != str(error.value)
 
 
 # Forks
@@ -132,12 +132,12 @@ def test_a_fork_that_was_not_stored_begins_in_its_stored_parent(tmp_path):
     store, parent = Store(tmp_path), small_run()
     advance(parent, 12)
     fork = parent.fork(4, lr=1e-3)
-    with pytest.raises(StoreError, match="not in the store") as refusal:
+    with pytest.raises(StoreError, match="not in the store") as error:
         store.get(fork.recipe, fork.seed)
-    assert chinese(refusal.value) != str(refusal.value)
+    assert chinese(error.value) != str(error.value)
     store.save(parent)
-    begun = store.get(fork.recipe, fork.seed)
-    assert advance(begun, 8) == advance(fork, 8)
+    new = store.get(fork.recipe, fork.seed)
+    assert advance(new, 8) == advance(fork, 8)
 
 
 def test_an_exact_fork_needs_its_parent_where_it_stood(tmp_path):
@@ -148,12 +148,12 @@ def test_an_exact_fork_needs_its_parent_where_it_stood(tmp_path):
     assert advance(store.get(fork.recipe, fork.seed), 2) == advance(fork, 2)
     advance(parent, 1)
     store.save(parent)
-    with pytest.raises(StoreError) as refusal:
+    with pytest.raises(StoreError) as error:
         store.get(fork.recipe, fork.seed)
-    assert "stands there" in str(refusal.value) and chinese(refusal.value)
+    assert "stands there" in str(error.value) and chinese(error.value)
 
 
-def test_a_fork_on_own_data(tmp_path):
+def test_a_fork_on_custom_data(tmp_path):
     parent = core.Run(recipe_on("a.csv", LABELS))
     advance(parent, 8)
     fork = parent.fork(4, lr=1e-3)

@@ -1,4 +1,4 @@
-"""A transfer begins with the body of a run on another task, and is a run like any other."""
+"""Transfers start from the body of a run on another task and are otherwise runs like any other."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import torch
 
 import core
 from core.runs.recipes import make_recipe
-from core.runs.run import Run, key_of, recipe_of
+from core.runs.run import Run, key_of, recipe_from_dict
 from core.runs.store import Store, StoreError
-from core.runs.transfer import HEADS, Transferred, shared_words
+from core.runs.transfer import HEAD_PREFIXES, TransferRecipe, shared_tokens
 from tests.words import chinese
 
 TINY = {"d_model": 16, "n_heads": 2, "n_layers": 2, "d_ff": 16}
@@ -52,12 +52,12 @@ def test_the_body_is_the_first_runs_and_the_head_is_new(text):
                 )
                 assert torch.equal(weight[i], expected), token
         else:
-            expected = fresh if name.startswith(HEADS) else parent.model.get_parameter(name)
+            expected = fresh if name.startswith(HEAD_PREFIXES) else parent.model.get_parameter(name)
             assert torch.equal(weight, expected), name
     assert run.parent == parent.key and run.steps == [] and run.trainer.index == 0
 
 
-def test_it_is_the_same_each_time_and_disturbs_nobody():
+def test_it_is_deterministic_and_leaves_its_parent_alone():
     parent = trained(first_run())
     before = [p.detach().clone() for p in parent.model.parameters()]
     first, second = (trained(parent.transfer("entities", dropout=0.2, **OPTIONS)) for _ in range(2))
@@ -71,7 +71,7 @@ def test_it_is_the_same_each_time_and_disturbs_nobody():
 def test_from_scratch_it_has_the_same_labels_to_learn_from():
     run = trained(first_run()).transfer("entities", seed=5, **OPTIONS)
     scratch = Run(run.recipe.from_scratch, 5)
-    assert torch.equal(run.trainer.fixed.source, scratch.trainer.fixed.source)
+    assert torch.equal(run.trainer.fixed_examples.source, scratch.trainer.fixed_examples.source)
     batches = [one.trainer.next_batch() for one in (run, scratch)]
     assert torch.equal(batches[0].inputs[0], batches[1].inputs[0])
     assert torch.equal(batches[0].target, batches[1].target)
@@ -89,8 +89,8 @@ def test_its_key_is_what_decides_it():
     assert len({run.key for run in [*runs, scratch]}) == 8
     assert trained(first_run()).transfer("entities", **OPTIONS).key == runs[0].key == key_of(runs[0].recipe, 3)
     for run in runs:
-        told = recipe_of(json.loads(json.dumps(run.recipe.to_dict())))
-        assert told == run.recipe and isinstance(told, Transferred)
+        restored = recipe_from_dict(json.loads(json.dumps(run.recipe.to_dict())))
+        assert restored == run.recipe and isinstance(restored, TransferRecipe)
     with pytest.raises(core.ConfigError, match=parent.key):
         Run(runs[0].recipe)
 
@@ -98,8 +98,8 @@ def test_its_key_is_what_decides_it():
 def test_from_a_snapshot_and_on_to_a_fork():
     parent = trained(first_run())
     early = parent.transfer("entities", 2, **OPTIONS)
-    kept = next(s for s in parent.snapshots if s.step == 2).weights
-    assert torch.equal(early.model.blocks[0].attn.q_proj.weight, kept["blocks.0.attn.q_proj.weight"].float())
+    weights = next(s for s in parent.snapshots if s.step == 2).weights
+    assert torch.equal(early.model.blocks[0].attn.q_proj.weight, weights["blocks.0.attn.q_proj.weight"].float())
     assert not early.recipe.origin.exact and parent.transfer("entities").recipe.origin.exact
     fork = trained(trained(early).fork(12, steps=15))
     assert fork.parent == early.key and len(fork.steps) == 15
@@ -122,11 +122,11 @@ def test_every_family_can(family, first, second, options):
     sizes = TINY if family in ("gpt", "transformer", "t5", "bert", "roformer") else {"d_embed": 8, "d_hidden": 8}
     parent = trained(Run(make_recipe(family, first, model=sizes, training={"steps": 2, "batch_size": 4})))
     run = parent.transfer(second, steps=2, batch_size=4, **options)
-    before, now = shared_words(parent.task, run.task)
-    taken = [name for name, _ in run.model.named_parameters() if name.endswith("token_embedding.weight")]
-    for name in taken:
-        assert torch.equal(run.model.get_parameter(name)[now], parent.model.get_parameter(name)[before])
-    assert taken and len(trained(run).steps) == 2
+    parent_ids, child_ids = shared_tokens(parent.task, run.task)
+    embeddings = [name for name, _ in run.model.named_parameters() if name.endswith("token_embedding.weight")]
+    for name in embeddings:
+        assert torch.equal(run.model.get_parameter(name)[child_ids], parent.model.get_parameter(name)[parent_ids])
+    assert embeddings and len(trained(run).steps) == 2
 
 
 def test_averaged_weights_begin_there_too():
@@ -135,33 +135,33 @@ def test_averaged_weights_begin_there_too():
         assert torch.equal(weight, run.model.get_parameter(name))
 
 
-def refusal(run: Run, *arguments, **options) -> core.ConfigError:
+def transfer_error(run: Run, *arguments, **options) -> core.ConfigError:
     with pytest.raises(core.ConfigError) as caught:
         run.transfer(*arguments, **options)
     assert chinese(caught.value) != str(caught.value)
     return caught.value
 
 
-def test_what_cannot_be_is_said():
+def test_errors_name_the_option_and_the_reason():
     run = trained(first_run())
-    assert "no word in common" in str(refusal(run, "brackets"))
-    assert refusal(run, "dates").option == "family"
-    assert refusal(run, "entities", head="qa").option == "head"
-    assert refusal(run, "nothing").option == "task"
-    assert refusal(run, "entities", 99).option == "step"
-    assert refusal(run, None).option == "task"
-    assert "Did you mean lr?" in str(refusal(run, "entities", lrr=1))
-    told = refusal(run, "entities", foo=1)
-    assert "a transfer has no such option" in str(told) and "迁移没有这个选项" in chinese(told)
-    assert "does not fit the weights" in str(refusal(run, "entities", d_model=32))
+    assert "no word in common" in str(transfer_error(run, "brackets"))
+    assert transfer_error(run, "dates").option == "family"
+    assert transfer_error(run, "entities", head="qa").option == "head"
+    assert transfer_error(run, "nothing").option == "task"
+    assert transfer_error(run, "entities", 99).option == "step"
+    assert transfer_error(run, None).option == "task"
+    assert "Did you mean lr?" in str(transfer_error(run, "entities", lrr=1))
+    error = transfer_error(run, "entities", foo=1)
+    assert "a transfer has no such option" in str(error) and "迁移没有这个选项" in chinese(error)
+    assert "does not fit the weights" in str(transfer_error(run, "entities", d_model=32))
     model = {**TINY, "max_len": 12}
     short = Run(
         make_recipe("gpt", "copy", model=model, task_options={"max_len": 4}, training={"steps": 1, "batch_size": 4})
     )
-    said = refusal(trained(short), core.task("reverse", max_len=20))
-    assert said.option == "max_len" and "has up to 42 tokens" in str(said)
+    error = transfer_error(trained(short), core.task("reverse", max_len=20))
+    assert error.option == "max_len" and "has up to 42 tokens" in str(error)
     with pytest.raises(core.ConfigError):
-        trained(first_run(seed=8)).forked(run.transfer("entities", **OPTIONS).recipe, 3)
+        trained(first_run(seed=8)).derive(run.transfer("entities", **OPTIONS).recipe, 3)
 
 
 def test_it_is_stored_like_any_run(tmp_path):
@@ -174,7 +174,7 @@ def test_it_is_stored_like_any_run(tmp_path):
     for _, _ in zip(range(5), begun.train(), strict=False):
         pass
     path = store.save(begun)
-    store.forget(parent.key)
+    store.delete(parent.key)
     resumed = trained(Store(tmp_path).load(path.stem))
     assert resumed.steps == trained(whole).steps and same_weights(resumed, whole)
     assert resumed.parent == parent.key and resumed.recipe == whole.recipe
@@ -182,18 +182,19 @@ def test_it_is_stored_like_any_run(tmp_path):
     assert facts["body"] == {"parent": parent.key, "step": 6, "exact": True} and "origin" not in facts
 
 
-def test_what_is_asked_later_was_not_read_before():
-    """The sentences held out of the task entities are not among the news, and some of them would be."""
+def test_held_out_sentences_of_the_second_task_are_not_in_the_pretraining_text():
+    """Those of its training are, so the texts do overlap."""
     news, entities = core.task("masked words", text="news"), core.task("entities")
     rng = torch.Generator().manual_seed(0)
-    read = set()
+    pretraining = set()
     for _ in range(20):
         batch = news.gather(500, rng, held_out=False)
         words = torch.where(batch.target > 0, batch.target, batch.source)
-        read |= {tuple(news.show(row)[1 : news.show(row).index("[SEP]")]) for row in words.tolist()}
-    held = entities.gather(20_000, rng, held_out=True)
+        pretraining |= {tuple(news.show(row)[1 : news.show(row).index("[SEP]")]) for row in words.tolist()}
+    held_out = entities.gather(20_000, rng, held_out=True)
     trained_on = entities.gather(20_000, rng, held_out=False)
-    said = [
-        {tuple(entities.show([i for i in row if i])) for row in part.source.tolist()} for part in (held, trained_on)
+    sentences = [
+        {tuple(entities.show([i for i in row if i])) for row in part.source.tolist()}
+        for part in (held_out, trained_on)
     ]
-    assert not read & said[0] and len(read & said[1]) > 20
+    assert not pretraining & sentences[0] and len(pretraining & sentences[1]) > 20

@@ -15,7 +15,7 @@ from core.tasks import Task, tasks
 from core.tasks.base import ENCODER_DECODERS, FORMS
 from core.tasks.custom.tasks import custom_task
 from core.training import train
-from core.training.loop import score
+from core.training.loop import count_correct
 from tests.words import chinese
 
 SIZES = {"n_layers": 1, "d_embed": 8, "d_hidden": 8, "d_model": 16, "n_heads": 2, "d_ff": 16}
@@ -50,7 +50,7 @@ def test_three_steps(name, family, head):
         assert math.isfinite(step.loss) and 0 <= step.accuracy <= 1
     batch = task.lay_out(task.evaluation(16), task.form(model))
     with torch.no_grad():
-        correct, total = score(model, model(*batch.inputs).logits, batch)
+        correct, total = count_correct(model, model(*batch.inputs).logits, batch)
     assert 0 <= correct <= total
 
 
@@ -96,19 +96,19 @@ def test_scores_of_heads_with_answers_of_their_own():
     """A perfect answer scores fully: CRF paths, spans, and start and end."""
     task = core.task("nested names")
     model, batch = small_model(task, "bert"), task.lay_out(task.evaluation(8), "spans")
-    correct, total = score(model, torch.where(batch.target, 1.0, -1.0), batch)
+    correct, total = count_correct(model, torch.where(batch.target, 1.0, -1.0), batch)
     assert correct == total == int(batch.target.sum())
-    assert score(model, torch.full(batch.target.shape, -1.0), batch) == (0.0, total)
+    assert count_correct(model, torch.full(batch.target.shape, -1.0), batch) == (0.0, total)
 
     task = core.task("questions")
     model, batch = small_model(task, "bert"), task.lay_out(task.evaluation(8), "answer")
     perfect = torch.nn.functional.one_hot(batch.target, batch.inputs[0].shape[1]).float() * 9
-    assert score(model, perfect, batch) == (16.0, 16)
+    assert count_correct(model, perfect, batch) == (16.0, 16)
 
     task = core.task("entities")
     model, batch = small_model(task, "bert", "crf"), task.lay_out(task.evaluation(8), "tags")
     perfect = torch.nn.functional.one_hot(batch.target.clamp(min=0), task.n_labels).float() * 99
-    assert score(model, perfect, batch) == (float(batch.lengths.sum()), int(batch.lengths.sum()))
+    assert count_correct(model, perfect, batch) == (float(batch.lengths.sum()), int(batch.lengths.sum()))
 
 
 def test_next_sentences_are_learnt_with_the_words():

@@ -1,4 +1,4 @@
-"""A run that will not come back ends with a sentence; one that has merely learnt nothing goes on."""
+"""A diverged run ends with an explanation; one that has merely learnt nothing goes on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 import core
 from core.runs.recipes import make_recipe, recipe
 from core.runs.run import Run
-from core.training.divergence import FAR, PATIENCE, Watch
+from core.training.divergence import LOSS_FACTOR, PATIENCE, DivergenceDetector
 from core.training.options import Training
 from tests.words import chinese
 
@@ -23,7 +23,7 @@ def small(family: str = "transformer", task: str = "copy", model: dict | None = 
     return Run(make_recipe(family, task, model={**sizes, **(model or {})}, training=options))
 
 
-def ended(run: Run) -> core.Diverged:
+def train_until_divergence(run: Run) -> core.Diverged:
     with pytest.raises(core.Diverged) as caught:
         list(run.train())
     assert str(caught.value).startswith(f"Step {len(run.steps)}: ") and chinese(caught.value.why)
@@ -31,7 +31,7 @@ def ended(run: Run) -> core.Diverged:
     return caught.value
 
 
-POISON = {
+BAD_LOSSES = {
     "loss": (lambda logits, *_: logits.sum() * math.nan, "the loss is no longer a number"),
     "no slope": (
         lambda logits, *_: (logits - logits.detach()).abs().sqrt().sum(),
@@ -44,40 +44,40 @@ POISON = {
 }
 
 
-@pytest.mark.parametrize("poison", POISON)
-def test_numbers_that_end(poison):
+@pytest.mark.parametrize("kind", BAD_LOSSES)
+def test_losses_and_gradients_that_are_not_finite(kind):
     """The weights stay as they were before the step that failed, and finite."""
     run = small(clip=0.0, lr=0.02)
     next(run.train())
     before = {name: p.detach().clone() for name, p in run.model.named_parameters()}
-    run.model.head.loss, says = POISON[poison]
-    end = ended(run)
-    assert end.step == 1 and says in str(end.why) and "Try lr = 0.002, or clip = 1." in str(end.why)
+    run.model.head.loss, message = BAD_LOSSES[kind]
+    end = train_until_divergence(run)
+    assert end.step == 1 and message in str(end.why) and "Try lr = 0.002, or clip = 1." in str(end.why)
     assert all(torch.equal(p, before[name]) and p.isfinite().all() for name, p in run.model.named_parameters())
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_learning_rate_a_hundred_times_too_high_is_found_out(seed):
     run = Run(recipe("rnn", "parity", "too-fast"), seed)
-    end = ended(run)
+    end = train_until_divergence(run)
     assert PATIENCE <= end.step < 200
-    level = max(math.log(2), run.steps[0].loss)
-    assert f"more than twice {level:.3g}" in str(end.why) and f"{PATIENCE} steps" in str(end.why)
+    baseline = max(math.log(2), run.steps[0].loss)
+    assert f"more than twice {baseline:.3g}" in str(end.why) and f"{PATIENCE} steps" in str(end.why)
     assert "Try lr = 0.1." in str(end.why) and "lr = 0.1。" in chinese(end.why)
     assert all(parameter.isfinite().all() for parameter in run.model.parameters())
-    assert sum(step.loss > FAR * level for step in run.steps) >= PATIENCE - 1
-    with pytest.raises(core.Diverged):  # asked again, it ends again
+    assert sum(step.loss > LOSS_FACTOR * baseline for step in run.steps) >= PATIENCE - 1
+    with pytest.raises(core.Diverged):  # repeated, it fails again
         next(run.train())
 
 
 def test_resumed_it_ends_at_the_same_step():
     whole = Run(recipe("rnn", "parity", "too-fast"))
-    end = ended(whole)
+    end = train_until_divergence(whole)
     stopped = Run(recipe("rnn", "parity", "too-fast"))
     for _, _ in zip(range(end.step - 10), stopped.train(), strict=False):
         pass
     resumed = Run(recipe("rnn", "parity", "too-fast"))
-    resumed.trainer.load(copy.deepcopy(stopped.trainer.state()))
+    resumed.trainer.load_state_dict(copy.deepcopy(stopped.trainer.state_dict()))
     with pytest.raises(core.Diverged) as again:
         list(resumed.train())
     assert (again.value.step, again.value.why) == (end.step, end.why)
@@ -89,21 +89,22 @@ def test_a_run_at_chance_goes_on():
     lay_out = run.task.lay_out
     coin = torch.Generator().manual_seed(0)
 
-    def drawn(examples, form):
+    def with_random_labels(examples, form):
         batch = lay_out(examples, form)
         batch.target.copy_(torch.randint(2, batch.target.shape, generator=coin))
         return batch
 
-    object.__setattr__(run.task, "lay_out", drawn)
+    object.__setattr__(run.task, "lay_out", with_random_labels)
     assert len(list(run.train())) == 300 and 0.4 < sum(s.accuracy for s in run.steps) / 300 < 0.6
 
 
-def losses(watch: Watch, values: list[float]) -> int | None:
-    """The step at which it would end."""
+def diverged_at(values: list[float]) -> int | None:
+    """The step at which these losses end training."""
+    detector = DivergenceDetector()
     for step, loss in enumerate(values):
         try:
-            watch.see(loss, lambda: 1.0)
-            watch.judge(step, loss, 1.0, Training.make())
+            detector.update_baseline(loss, lambda: 1.0)
+            detector.check(step, loss, 1.0, Training.make())
         except core.Diverged:
             return step
     return None
@@ -113,7 +114,7 @@ def losses(watch: Watch, values: list[float]) -> int | None:
     ("values", "step"),
     [
         ([1.0] + [1.9] * 500, None),
-        ([0.01] + [1.9] * 500, None),  # it had begun as somebody who knew: falling back to chance is not divergence
+        ([0.01] + [1.9] * 500, None),  # began well: falling back to chance is not divergence
         ([1.0] + [2.1] * 500, PATIENCE),
         ([5.0] + [9.0] * 500, None),  # it began high
         ([5.0] + [11.0] * 500, PATIENCE),
@@ -121,26 +122,26 @@ def losses(watch: Watch, values: list[float]) -> int | None:
         ([1.0] + [50.0, 50.0, 50.0, 0.9] * 100, 2 * PATIENCE - 2),  # does not
     ],
 )
-def test_what_counts_as_far(values, step):
-    assert losses(Watch(), values) == step
+def test_losses_that_count_as_divergence(values, step):
+    assert diverged_at(values) == step
 
 
-def test_longer_problems_may_cost_more():
-    watch = Watch()
-    watch.see(1.0, lambda: 1.0)
+def test_longer_problems_raise_the_baseline():
+    detector = DivergenceDetector()
+    detector.update_baseline(1.0, lambda: 1.0)
     for step in range(500):
-        watch.see(8.0, lambda: 6.0)
-        watch.judge(step, 8.0, 1.0, Training.make())
-    assert watch.level == 6.0
+        detector.update_baseline(8.0, lambda: 6.0)
+        detector.check(step, 8.0, 1.0, Training.make())
+    assert detector.baseline == 6.0
 
 
 @pytest.mark.parametrize(
     ("family", "task", "model"),
     [("lstm", "entities", {"head": "crf"}), ("bert", "nested names", {}), ("bert", "masked words", {})],
 )
-def test_the_level_is_what_equal_logits_cost(family, task, model):
-    """Of every head there is a level, and an untrained model is not far from it."""
+def test_the_baseline_is_the_loss_of_equal_logits(family, task, model):
+    """Every head has one, and the loss of an untrained model is close to it."""
     run = small(family, task, model, lr=1e-3)
     list(run.train())
-    level = run.trainer.watch.level
-    assert level >= run.steps[0].loss * 0.99 and math.isfinite(level) and run.trainer.watch.excess == 0
+    detector = run.trainer.divergence
+    assert detector.baseline >= run.steps[0].loss * 0.99 and math.isfinite(detector.baseline) and detector.excess == 0

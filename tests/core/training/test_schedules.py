@@ -1,4 +1,4 @@
-"""The learning rate's course against torch's own schedulers, and points that cannot be."""
+"""Learning-rate schedules against torch's own schedulers, and invalid points."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import torch
 from torch.optim import lr_scheduler
 
 import core
-from core.training.optimisers import learning_rate
 from core.training.options import Training
+from core.training.schedules import learning_rate
 from tests.words import chinese
 
 STEPS, WARMUP, FLOOR = 30, 6, 0.2
@@ -19,19 +19,19 @@ FALL = STEPS - WARMUP
 
 
 def rates(**options) -> list[float]:
-    chosen = Training.make(**{"steps": STEPS, "lr": 0.5, **options})
-    return [learning_rate(step, chosen) for step in range(chosen.steps)]
+    training = Training.make(**{"steps": STEPS, "lr": 0.5, **options})
+    return [learning_rate(step, training) for step in range(training.steps)]
 
 
 def torch_rates(make, steps: int = STEPS) -> list[float]:
-    """What a scheduler of torch gives each step of an optimiser whose rate is 0.5."""
+    """The rates of a torch scheduler for an optimiser whose rate is 0.5."""
     optimiser = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.5)
-    scheduler, seen = make(optimiser), []
+    scheduler, rates = make(optimiser), []
     for _ in range(steps):
-        seen.append(optimiser.param_groups[0]["lr"])
+        rates.append(optimiser.param_groups[0]["lr"])
         optimiser.step()
         scheduler.step()
-    return seen
+    return rates
 
 
 def after_warmup(optimiser, then) -> lr_scheduler.LRScheduler:
@@ -57,7 +57,7 @@ def test_constant():
     )
 
 
-def test_piecewise_is_a_row_of_straight_lines():
+def test_piecewise_is_linear_between_points():
     """Point n is the n-th update; torch counts from 0, so its lines begin one later."""
 
     def lines(optimiser):
@@ -105,11 +105,11 @@ def test_the_same_points_are_the_same_options():
     ],
     ids=str,
 )  # fmt: skip
-def test_points_that_cannot_be(bad):
-    with pytest.raises(core.ConfigError) as refusal:
+def test_invalid_points(bad):
+    with pytest.raises(core.ConfigError) as error:
         Training.make(**bad)
-    assert refusal.value.option in bad and len(str(refusal.value)) < 4000
-    assert chinese(refusal.value) != str(refusal.value)
+    assert error.value.option in bad and len(str(error.value)) < 4000
+    assert chinese(error.value) != str(error.value)
 
 
 def test_the_options_are_told_in_both_languages():

@@ -1,4 +1,4 @@
-"""Each piece of the training craft against the same thing computed by hand."""
+"""Averaged weights, accumulation, clipping, mixed precision, FGM and weight decay, against the same done by hand."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from core.runs.recipes import make_recipe
 from core.runs.run import Run
 from core.training import evaluation
 from core.training.loop import Trainer
-from core.training.optimisers import AveragedWeights, learning_rate, make_optimiser, pushed_embeddings
+from core.training.optimisers import AveragedWeights, make_optimiser, perturbed_embeddings
 from core.training.options import Training
+from core.training.schedules import learning_rate
 
 
 def trainer(family: str = "gru", task: str = "parity", model: dict | None = None, **training) -> Trainer:
@@ -43,7 +44,7 @@ def test_averaged_weights():
         decay = min(0.15, update / (10 + update))
         expected = decay * expected + (1 - decay) * value
     assert torch.allclose(average.shadow["weight"], expected)
-    with average.in_place(model):
+    with average.applied_to(model):
         assert torch.equal(model.weight, average.shadow["weight"])
     assert (model.weight == 5.0).all()
 
@@ -52,7 +53,7 @@ def test_a_run_is_judged_by_its_averaged_weights():
     run = Run(make_recipe("gru", "parity", model={"d_hidden": 4}, training={"steps": 5, "ema": 0.9, "lr": 0.5}))
     list(run.train())
     plain = core.training.evaluation.evaluate(run.model, run.task, 64)
-    with run.trainer.average.in_place(run.model):
+    with run.trainer.average.applied_to(run.model):
         averaged = core.training.evaluation.evaluate(run.model, run.task, 64)
     assert run.evaluate(64) == averaged and plain.problems == 64
 
@@ -61,17 +62,17 @@ def test_accumulated_gradients_are_the_mean_of_the_batches():
     run = trainer(accumulate=3)
     twin = trainer()
     loss, _, tokens = run.gradients()
-    losses, seen, summed = [], 0, {}
+    losses, n_tokens, summed = [], 0, {}
     for _ in range(3):
         batch = twin.next_batch()
         twin.model.zero_grad()
         batch_loss = twin.forward(batch)[1]
         batch_loss.backward()
         losses.append(batch_loss.item())
-        seen += int(batch.lengths.sum())
+        n_tokens += int(batch.lengths.sum())
         for name, grad in gradients(twin.model).items():
             summed[name] = summed.get(name, 0) + grad / 3
-    assert loss == pytest.approx(sum(losses) / 3) and tokens == seen
+    assert loss == pytest.approx(sum(losses) / 3) and tokens == n_tokens
     for name, grad in gradients(run.model).items():
         assert torch.allclose(grad, summed[name], atol=1e-7), name
 
@@ -81,16 +82,16 @@ def test_clipping_shortens_and_never_lengthens():
     free, tight, loose = trainer(clip=0.0), trainer(clip=0.01), trainer(clip=1e6)
     reported = [run.step().grad_norm for run in (free, tight, loose)]
     assert reported[0] == reported[1] == reported[2] > 0.01
-    whole, short, same = (gradients(run.model) for run in (free, tight, loose))
-    for name in whole:
-        assert torch.allclose(short[name], whole[name] * (0.01 / reported[0]), rtol=1e-3, atol=1e-9)
-        assert torch.equal(same[name], whole[name])
+    full, short, same = (gradients(run.model) for run in (free, tight, loose))
+    for name in full:
+        assert torch.allclose(short[name], full[name] * (0.01 / reported[0]), rtol=1e-3, atol=1e-9)
+        assert torch.equal(same[name], full[name])
 
 
 def test_accumulating_is_one_big_batch():
     """Three batches of 8 problems move the weights as one of 24 does, when each problem counts the same."""
     parts, whole = trainer(accumulate=3, batch_size=8), trainer(batch_size=24)
-    drawn = [parts.task.gather(8, parts.data, held_out=False) for _ in range(3)]
+    drawn = [parts.task.gather(8, parts.data_rng, held_out=False) for _ in range(3)]
     together = drawn[0].join(drawn[1]).join(drawn[2])
     parts.next_batch = iter([parts.task.lay_out(part, parts.form) for part in drawn]).__next__
     whole.next_batch = lambda: whole.task.lay_out(together, whole.form)
@@ -119,14 +120,18 @@ def test_averaged_weights_over_a_run_are_those_of_torch():
 
 @pytest.mark.parametrize(("family", "task"), [("gru", "parity"), ("transformer", "copy")])
 def test_mixed_precision_rounds_the_forward_pass_and_nothing_else(family, task):
-    """The loss is that of a forward pass under autocast; weights, gradients and Adam's memory stay whole."""
+    """The loss is that of a forward pass under autocast; weights, gradients and Adam's state stay float32."""
     full, mixed, twin = trainer(family, task), trainer(family, task, precision="bfloat16"), trainer(family, task)
     batch = twin.next_batch()
     with torch.autocast("cpu", torch.bfloat16):
         logits = twin.model(*batch.inputs).logits
-    asked = batch.target.flatten() != -100
+    counted = batch.target.flatten() != -100
     by_hand = (
-        -logits.float().log_softmax(-1).flatten(0, -2)[asked].gather(1, batch.target.flatten()[asked, None]).mean()
+        -logits.float()
+        .log_softmax(-1)
+        .flatten(0, -2)[counted]
+        .gather(1, batch.target.flatten()[counted, None])
+        .mean()
     )
     steps = full.step(), mixed.step()
     again = trainer(family, task, precision="bfloat16").step()
@@ -136,9 +141,9 @@ def test_mixed_precision_rounds_the_forward_pass_and_nothing_else(family, task):
     exact, rough = gradients(full.model), gradients(mixed.model)
     cosine = torch.cosine_similarity(*(torch.cat([g.flatten() for g in side.values()]) for side in (exact, rough)), 0)
     assert cosine > 0.99
-    kept = [*mixed.model.parameters(), *rough.values()]
-    kept += [value for fields in mixed.optimiser.state_dict()["state"].values() for value in fields.values()]
-    assert all(tensor.dtype == torch.float32 for tensor in kept)
+    tensors = [*mixed.model.parameters(), *rough.values()]
+    tensors += [value for fields in mixed.optimiser.state_dict()["state"].values() for value in fields.values()]
+    assert all(tensor.dtype == torch.float32 for tensor in tensors)
 
 
 def test_adversarial_gradient():
@@ -149,8 +154,8 @@ def test_adversarial_gradient():
     twin.forward(batch)[1].backward()
     plain = gradients(twin.model)
     embedding = twin.model.token_embedding.weight
-    own, push = embedding.detach().clone(), plain["token_embedding.weight"]
-    embedding.data += 0.7 * push / push.norm()
+    own, gradient = embedding.detach().clone(), plain["token_embedding.weight"]
+    embedding.data += 0.7 * gradient / gradient.norm()
     twin.model.zero_grad()
     twin.forward(batch)[1].backward()
     for name, grad in gradients(run.model).items():
@@ -162,16 +167,16 @@ def test_adversarial_gradient():
     ("family", "task", "model"),
     [("gpt", "induction", {"position": "learned"}), ("t5", "copy", {}), ("bert", "masked words", {})],
 )
-def test_only_token_embeddings_are_pushed(family, task, model):
+def test_only_token_embeddings_are_perturbed(family, task, model):
     run = trainer(family, task, model)
     own = {name: p.detach().clone() for name, p in run.model.named_parameters()}
     run.gradients()
-    with pushed_embeddings(run.model, 1.0):
+    with perturbed_embeddings(run.model, 1.0):
         moved = {name for name, p in run.model.named_parameters() if not torch.equal(p, own[name])}
     assert moved and all(name.endswith("token_embedding.weight") for name in moved)
 
 
-def test_each_of_several_batches_is_pushed_along_its_own_gradient():
+def test_each_of_several_batches_is_perturbed_along_its_own_gradient():
     run, twin = trainer(adversarial=0.7, accumulate=3), trainer(adversarial=0.7)
     run.gradients()
     summed = {}
@@ -184,11 +189,11 @@ def test_each_of_several_batches_is_pushed_along_its_own_gradient():
         assert torch.allclose(grad, summed[name], atol=1e-6), name
 
 
-def test_pushed_embeddings_come_back_after_an_error():
+def test_perturbed_embeddings_are_restored_after_an_error():
     model = trainer().model
     own = model.token_embedding.weight.detach().clone()
     model.token_embedding.weight.grad = torch.ones_like(own)
-    with pytest.raises(KeyError), pushed_embeddings(model, 1.0):
+    with pytest.raises(KeyError), perturbed_embeddings(model, 1.0):
         assert (model.token_embedding.weight - own).norm().item() == pytest.approx(1.0, rel=1e-4)
         raise KeyError
     assert torch.equal(model.token_embedding.weight, own)
@@ -243,8 +248,8 @@ def test_one_step_of_adam_with_decay():
     assert torch.allclose(model.bias, bias - 0.1 * model.bias.grad.sign())
 
 
-def test_a_curriculum_skips_batches_that_ask_nothing():
-    """A sequence of one token, repeated, has nothing to be known."""
+def test_a_curriculum_skips_batches_without_a_target():
+    """A repeated sequence of one token has no target."""
     run = trainer("gpt", "induction", curriculum=True, batch_size=1)
     assert all(math.isfinite(step.loss) for step in run.steps())
 
@@ -253,7 +258,7 @@ def test_many_words_are_evaluated_a_few_problems_at_a_time(monkeypatch):
     task = core.task("parity", max_len=6)
     model, sizes = core.build("lstm", **task.model_options("lstm"), d_embed=4, d_hidden=4), []
     model.register_forward_hook(lambda _, inputs, __: sizes.append(len(inputs[0])))
-    whole = evaluation.evaluate(model, task, 20)
-    monkeypatch.setattr(evaluation, "MOST_SCORES", 100)
-    assert evaluation.evaluate(model, task, 20) == whole
+    at_once = evaluation.evaluate(model, task, 20)
+    monkeypatch.setattr(evaluation, "MOST_LOGITS", 100)
+    assert evaluation.evaluate(model, task, 20) == at_once
     assert sizes[0] == 20 and max(sizes[1:]) * 6 * task.vocab_size <= 100 and sum(sizes[1:]) == 20

@@ -1,4 +1,4 @@
-"""The same recipe and seed are the same run: in another process, and after a stop."""
+"""The same recipe and seed give the same run: in another process, after a stop, with any number of threads."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def first_losses() -> list[str]:
 
 def test_the_same_in_another_process():
     code = "import torch; torch.set_num_threads(1); "
-    code += "from tests.core.runs.test_same_again import first_losses; print(first_losses())"
+    code += "from tests.core.runs.test_determinism import first_losses; print(first_losses())"
     other = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert other.stdout.strip() == str(first_losses()), other.stderr
 
@@ -58,39 +58,39 @@ def small_run(family: str, options: dict) -> Run:
 
 @pytest.mark.parametrize("family", SIZES)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_going_on_after_a_stop(family, variant):
+def test_resuming_after_a_stop(family, variant):
     whole = small_run(family, VARIANTS[variant])
     steps = []
     for step in whole.train():
         steps.append(step)
         if step.index == 4:
-            state = whole.trainer.state()  # the run goes on, the state does not change with it
-            torch.rand(7)  # nor does anybody else's randomness matter
+            state = whole.trainer.state_dict()  # the run goes on, the state does not change with it
+            torch.rand(7)  # nor does the global generator matter
     untouched = copy.deepcopy(state)
     resumed = small_run(family, VARIANTS[variant])
-    resumed.trainer.load(state)
+    resumed.trainer.load_state_dict(state)
     assert list(resumed.train()) == steps[4:]
     for name, parameter in whole.model.named_parameters():
         assert torch.equal(parameter, resumed.model.get_parameter(name)), name
     assert whole.evaluate(16) == resumed.evaluate(16)
     again = small_run(family, VARIANTS[variant])
-    again.trainer.load(untouched)
+    again.trainer.load_state_dict(untouched)
     twice = small_run(family, VARIANTS[variant])
-    twice.trainer.load(state)  # loaded a second time, after a run has gone on from it
+    twice.trainer.load_state_dict(state)  # loaded a second time, after a run has gone on from it
     assert list(again.train()) == list(twice.train()) == steps[4:]
 
 
-def test_fixed_problems_are_gathered_by_whoever_trains(monkeypatch):
-    """And batches are drawn with what the seed gives behind them, also from a state of before the first step."""
+def test_fixed_problems_are_drawn_at_the_first_step(monkeypatch):
+    """Batches are drawn with the same generator after them, also from a state of before the first step."""
     begun = small_run("gru", {"samples": 50})
     rng = torch.Generator().manual_seed(begun.seed)
     fixed = begun.task.gather(50, rng, held_out=False)
-    assert torch.equal(begun.trainer.data.get_state(), rng.get_state())
-    assert torch.equal(begun.trainer.fixed.source, fixed.source)
-    with monkeypatch.context() as nobody:
-        nobody.setattr(Task, "gather", None)
+    assert torch.equal(begun.trainer.data_rng.get_state(), rng.get_state())
+    assert torch.equal(begun.trainer.fixed_examples.source, fixed.source)
+    with monkeypatch.context() as patch:
+        patch.setattr(Task, "gather", None)
         run, resumed = small_run("gru", {"samples": 50}), small_run("gru", {"samples": 50})
-        resumed.trainer.load(begun.trainer.state())
+        resumed.trainer.load_state_dict(begun.trainer.state_dict())
     assert list(resumed.train()) == list(run.train()) == list(begun.train())
 
 
@@ -103,17 +103,17 @@ def two_threads():
 
 
 def test_the_same_with_any_number_of_threads(two_threads):
-    """The caller's own number holds whenever it is the caller's turn."""
+    """Between steps, the caller's own number of threads holds."""
     wide = make_recipe("transformer", "copy", model={"d_model": 64, "n_layers": 1}, training={"steps": 4})
-    many, seen = [], set()
+    many, thread_counts = [], set()
     for step in Run(wide).train():
         many.append(step)
-        seen.add(torch.get_num_threads())
+        thread_counts.add(torch.get_num_threads())
     plain = core.build(wide.model)
     plain.load_state_dict(Run(wide).model.state_dict())
     assert list(core.train(plain, wide.task, **wide.training.to_dict())) == many
     torch.set_num_threads(1)
-    assert list(Run(wide).train()) == many and seen == {2}
+    assert list(Run(wide).train()) == many and thread_counts == {2}
 
 
 def test_a_step_that_fails_gives_the_threads_back(two_threads, monkeypatch):
@@ -124,7 +124,7 @@ def test_a_step_that_fails_gives_the_threads_back(two_threads, monkeypatch):
     assert torch.get_num_threads() == 2
 
 
-def test_stopping_is_no_longer_asking():
+def test_training_stops_when_no_longer_iterated():
     stopped, whole = small_run("gru", {}), small_run("gru", {})
     first = [step for _, step in zip(range(3), stopped.train(), strict=False)]
     assert first + list(stopped.train()) == list(whole.train())
@@ -138,10 +138,10 @@ def test_a_recipes_name_is_as_good_as_the_recipe(name):
     assert recipe("rnn/parity", variant="source") == recipe("rnn/parity/source") != recipe("rnn/parity")
 
 
-@pytest.mark.parametrize("what", [None, 3, {"family": "gpt"}, "parity", "lstm/parity/default/more"])
-def test_what_is_no_recipe_is_refused(what):
+@pytest.mark.parametrize("value", [None, 3, {"family": "gpt"}, "parity", "lstm/parity/default/more"])
+def test_values_that_are_no_recipe_are_refused(value):
     with pytest.raises(core.ConfigError, match="recipe = ") as caught:
-        Run(what)
+        Run(value)
     assert chinese(caught.value) != str(caught.value)
 
 

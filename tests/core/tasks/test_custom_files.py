@@ -1,4 +1,4 @@
-"""Files as people have them: whatever cannot be used is refused with a sentence, whatever can is read rightly."""
+"""A user's files: encodings that are read, and errors for those that cannot be used."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ NOISE = random.Random(0).randbytes(5_000)
 
 
 def archive() -> bytes:
-    """What a spreadsheet program saves unless told otherwise."""
+    """A spreadsheet, as such programs save by default."""
     content = BytesIO()
     with zipfile.ZipFile(content, "w") as file:
         file.writestr("xl/worksheets/sheet1.xml", "<row/>" * 100)
     return content.getvalue()
 
 
-def refusal(name: str, data: bytes | None = None) -> str:
+def error_message(name: str, data: bytes | None = None) -> str:
     with pytest.raises(DataError) as caught:
         custom_task(name, data)
     assert any("一" <= character <= "鿿" for character in chinese(caught.value))
@@ -50,7 +50,7 @@ def test_encodings_that_say_what_they_are(encoded):
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "message"),
     [
         (LABELS.encode("gb18030"), "line 2: the byte 0xce is not UTF-8. It may be GB18030. Save the file as UTF-8"),
         (LABELS.encode("utf-16-le"), "there is a zero byte: this is not a text file"),
@@ -74,15 +74,15 @@ def test_encodings_that_say_what_they_are(encoded):
         (b"tokens,tags\n" + b"".join(b"a b%d,O O\n" % i for i in range(30)), "every example has the same label"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_used(data, says):
-    assert says in refusal("a.csv", data)
+def test_what_cannot_be_used(data, message):
+    assert message in error_message("a.csv", data)
 
 
 def test_paths_that_cannot_be_read(tmp_path):
-    assert "cannot be read (No such file" in refusal(str(tmp_path / "none.csv"))
-    assert "cannot be read (Is a directory)" in refusal(str(tmp_path))
+    assert "cannot be read (No such file" in error_message(str(tmp_path / "none.csv"))
+    assert "cannot be read (Is a directory)" in error_message(str(tmp_path))
     large = tmp_path / "large.csv"
     with large.open("wb") as file:
         file.truncate(100_000_000)  # takes no room
-    assert "large.csv: the file has 100.0 MB; at most 20 MB can be used." in refusal(str(large))
-    assert "20.0 MB; at most 20 MB" in refusal("a.csv", b"a" * (MAX_BYTES + 1))
+    assert "large.csv: the file has 100.0 MB; at most 20 MB can be used." in error_message(str(large))
+    assert "20.0 MB; at most 20 MB" in error_message("a.csv", b"a" * (MAX_BYTES + 1))

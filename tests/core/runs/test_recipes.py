@@ -1,4 +1,4 @@
-"""The default recipes solve their tasks; those meant to fail do so for the reason they give."""
+"""The registered recipes solve their tasks; those meant to fail do so for the reason they give."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import core
-from core.analysis.training_events import find_training_events, head_history
+from core.analysis.training_events import compute_head_history, find_training_events
 from core.runs.recipes import RECIPES, Recipe, recipe
 from core.runs.run import Run
 from tests.words import chinese
@@ -18,7 +18,7 @@ MEANT_TO_FAIL = [names for names in ALL if recipe(*names).why]
 MEANT_TO_LEARN = [names for names in ALL if not recipe(*names).why]
 
 
-def later(family: str):
+def slow(family: str):
     return pytest.param(family, marks=pytest.mark.slow)
 
 
@@ -31,16 +31,16 @@ def trained(chosen: Recipe, seed: int = 0) -> Run:
 def test_every_recipe_can_be_made():
     for (family, name), variants in RECIPES.items():
         assert "default" in variants
-        for variant, parts in variants.items():
+        for variant, options in variants.items():
             chosen = recipe(family, name, variant)
             assert chosen.family == family and chosen.task.name == name
-            assert chosen.why is parts.get("why") and (
+            assert chosen.why is options.get("why") and (
                 chosen.why is None or (str(chosen.why) and chinese(chosen.why))
             )
             Run(chosen)
 
 
-@pytest.mark.parametrize("family", [later("rnn"), later("gru"), "lstm"])
+@pytest.mark.parametrize("family", [slow("rnn"), slow("gru"), "lstm"])
 def test_parity(family):
     run = trained(recipe(family, "parity"))
     assert run.evaluate(512).accuracy >= 0.99
@@ -51,15 +51,16 @@ def test_copy():
     """It is solved, and the best head looks at the very token it copies."""
     run = trained(recipe("transformer", "copy"))
     assert run.evaluate(512).accuracy >= 0.99
-    shares = head_history(run)["decoder.blocks.0.cross.weights"]["agreement"][-1]
+    shares = compute_head_history(run)["decoder.blocks.0.cross.weights"]["agreement"][-1]
     assert shares.max() >= 0.9
     best = f"decoder.blocks.0.cross.{int(shares.argmax())}"
-    assert best in {m.head for m in find_training_events(run) if str(m.text).endswith("becomes an alignment head")}
+    events = find_training_events(run)
+    assert best in {event.head for event in events if str(event.text).endswith("becomes an alignment head")}
 
 
 @pytest.mark.slow
-def test_a_model_that_sees_the_future_learns_to_cheat():
-    """Its loss is nearly 0; left to write by itself, it knows nothing."""
+def test_without_a_causal_mask_a_language_model_only_works_with_teacher_forcing():
+    """Its loss is nearly 0, but it cannot generate."""
     run = trained(recipe("gpt", "copy", "cheats"))
     assert run.steps[-1].loss < 0.05 and run.steps[-1].accuracy >= 0.99
     assert run.evaluate(256).accuracy < 0.5
