@@ -10,6 +10,7 @@ import transformers
 from playwright.sync_api import Page, expect
 
 import core
+from app.routes.errors import NOT_YET
 from tests.browser.page_driver import choose_run, open_app, page_state, wait_until
 from tests.browser.visual_checks import find_faults
 
@@ -157,9 +158,8 @@ def test_one_that_is_still_being_loaded_is_waited_for(new_page):
     def answer(route):
         requests.append(route.request.post_data_json)
         sentences = {"en": "The checkpoint is still being loaded: 40% so far.", "zh": "仍在加载", "again": True}
-        refused = {"x-refused": "yes", "content-type": "application/json"}
         if len(requests) < 3:
-            route.fulfill(body=json.dumps({"problem": sentences}), headers=refused)
+            route.fulfill(status=NOT_YET, json={"problem": sentences})
         else:
             route.continue_()
 
