@@ -1,7 +1,7 @@
-"""Start the app the way a Space does and look at its page: `make space`.
+"""Start the app the way a Space does and check its page: `make space`.
 
 A Space installs Gradio in the README's version and requirements.txt into a clean environment, then runs the app file
-from the root. Everything here is the standard library's, so that nothing of .venv leaks in.
+from the root. Uses the standard library only, so that nothing of .venv leaks in.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".space"
-SECONDS = 180
+START_SECONDS = 180
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -29,23 +29,23 @@ def front_matter() -> dict[str, str]:
     return {key: value.strip('" ') for key, value in (line.split(": ", 1) for line in block[1].splitlines())}
 
 
-def ask(path: str, body: bytes | None = None) -> bytes:
+def fetch(path: str, body: bytes | None = None) -> bytes:
     request = urllib.request.Request(f"http://127.0.0.1:7860{path}", body, {"content-type": "application/json"})
-    with OPENER.open(request, timeout=60) as answer:
-        return answer.read()
+    with OPENER.open(request, timeout=60) as response:
+        return response.read()
 
 
-def wait(app: subprocess.Popen) -> float:
-    began = time.monotonic()
-    while time.monotonic() < began + SECONDS:
+def wait_until_ready(app: subprocess.Popen) -> float:
+    start = time.monotonic()
+    while time.monotonic() < start + START_SECONDS:
         if app.poll() is not None:
             sys.exit(f"The app ended with code {app.returncode}.")
         try:
-            ask("/")
-            return time.monotonic() - began
+            fetch("/")
+            return time.monotonic() - start
         except OSError:
             time.sleep(0.5)
-    sys.exit(f"The app did not answer within {SECONDS} s.")
+    sys.exit(f"The app did not answer within {START_SECONDS} s.")
 
 
 def main() -> None:
@@ -62,13 +62,13 @@ def main() -> None:
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
     app = subprocess.Popen([python, facts["app_file"]], cwd=ROOT, env={**clean, "SPACE_ID": "somebody/innerview"})
     try:
-        seconds = wait(app)
-        page = ask("/").decode()
-        runs = ask("/api/runs").decode()
-        look = ask("/api/look", b'{"run": "induction-gpt", "text": "a b c a b c"}')
-        assert "InnerView" in page and "ours/js/main.js" in page, "the page is not ours"
-        assert "induction-gpt" in runs and b'"blocks"' in look, "nothing to look at"
-        print(f"The Space answers after {seconds:.0f} s; its first picture is {len(look):,} bytes.")
+        seconds = wait_until_ready(app)
+        page = fetch("/").decode()
+        runs = fetch("/api/runs").decode()
+        arrays = fetch("/api/look", b'{"run": "induction-gpt", "text": "a b c a b c"}')
+        assert "InnerView" in page and "ours/js/main.js" in page, "the page is not the app's"
+        assert "induction-gpt" in runs and b'"blocks"' in arrays, "no run to look at"
+        print(f"The Space answers after {seconds:.0f} s; its first picture is {len(arrays):,} bytes.")
     finally:
         app.terminate()
         app.wait(20)

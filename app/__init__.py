@@ -1,1 +1,1 @@
-"""The web app: what `core` computes, made visible."""
+"""The web app: a Gradio page over `core`, with its own routes for arrays."""

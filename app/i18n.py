@@ -1,4 +1,4 @@
-"""Translations: gettext catalogues for everything Python says, and the page's own words.
+"""Translations: gettext catalogues for the messages of core and app, and the page's own words.
 
 `static/locales/<language>/LC_MESSAGES/innerview.po` is a language; adding one is adding that file. English is the
 language of the messages themselves and needs none. Catalogues are compiled in memory when the app starts.
@@ -33,8 +33,8 @@ def load_catalogue(path: Path) -> GNUTranslations:
 
 def load_translations(locales: Path = LOCALES) -> dict[str, NullTranslations]:
     """By language, English first."""
-    others = {path.parents[1].name: load_catalogue(path) for path in sorted(locales.glob(f"*/{CATALOGUE}"))}
-    return {"en": ENGLISH, **others}
+    catalogues = {path.parents[1].name: load_catalogue(path) for path in sorted(locales.glob(f"*/{CATALOGUE}"))}
+    return {"en": ENGLISH, **catalogues}
 
 
 TRANSLATIONS = load_translations()
@@ -45,29 +45,29 @@ def translate(text: Text, language: str) -> str:
 
 
 def in_all_languages(text: Text) -> dict[str, str]:
-    """By language, for the page, which switches between them without a request."""
+    """By language: the page has all of them and switches without a request."""
     return {language: text.translate(translations) for language, translations in TRANSLATIONS.items()}
 
 
-def translated(value: Any) -> Any:
-    """A structure for JSON in which every text stands in all languages."""
+def translate_all(value: Any) -> Any:
+    """A structure for JSON with every `Text` in it replaced by its translations, by language."""
     if isinstance(value, Text):
         return in_all_languages(value)
     if isinstance(value, dict):
-        return {name: translated(one) for name, one in value.items()}
-    return [translated(one) for one in value] if isinstance(value, list | tuple) else value
+        return {name: translate_all(item) for name, item in value.items()}
+    return [translate_all(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _words(folder: Path) -> dict[str, str]:
+def _load_words(folder: Path) -> dict[str, str]:
     words: dict[str, str] = {}
     for path in sorted(folder.glob("*.json")):
         words |= json.loads(path.read_text("utf-8"))
     return words
 
 
-WORDS: dict[str, dict[str, str]] = {folder.name: _words(folder) for folder in sorted(LOCALES.iterdir())}
+WORDS: dict[str, dict[str, str]] = {folder.name: _load_words(folder) for folder in sorted(LOCALES.iterdir())}
 
 
-def translations() -> gr.I18n:
-    """For Gradio's own parts: labels follow the browser's language."""
+def gradio_i18n() -> gr.I18n:
+    """For Gradio's own components, whose labels follow the browser's language."""
     return gr.I18n(**WORDS)

@@ -9,7 +9,7 @@ import threading
 import webbrowser
 from pathlib import Path
 
-os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported: it works without a network
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio is imported; no requests outside
 
 import gradio as gr
 import torch
@@ -17,7 +17,7 @@ import uvicorn
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
-from app.i18n import translations
+from app.i18n import gradio_i18n
 from app.page import build_page
 from app.routes import bundles, router
 from app.routes.errors import add_error_handlers
@@ -32,19 +32,19 @@ STATIC = Path(__file__).resolve().parents[1] / "static"
 
 
 def head() -> str:
-    """Our own style sheets, as they are: given to Gradio, they would be rewritten rule by rule."""
+    """HTML for the page's <head>; style sheets are linked as files, since Gradio would rewrite their rules."""
     sheets = sorted(path.name for path in (STATIC / "css").glob("*.css"))
     links = [f'<link rel="stylesheet" href="ours/css/{name}">' for name in sheets]
     return "\n".join([*links, (STATIC / "head.html").read_text("utf-8")])
 
 
 def make_app() -> FastAPI:
-    i18n = translations()
+    i18n = gradio_i18n()
     theme = gr.themes.Base(
         primary_hue="teal", neutral_hue="slate", font=["system-ui", "sans-serif"], font_mono=["monospace"]
     )
-    app = FastAPI(lifespan=lifespan, openapi_url=None)  # its page of documentation would come from a CDN
-    app.include_router(bundles.router)  # before the folder it seems to lie in
+    app = FastAPI(lifespan=lifespan, openapi_url=None)  # /docs would load its scripts from a CDN
+    app.include_router(bundles.router)  # before the static folder that its path falls into
     app.mount("/ours", StaticFiles(directory=STATIC), name="ours")
     app.include_router(router)
     add_error_handlers(app)
@@ -57,8 +57,8 @@ def make_app() -> FastAPI:
         head=head(),
         favicon_path=str(STATIC / "icons/favicon.svg"),
         footer_links=[],
-        ssr_mode=False,  # the page draws itself
-        max_file_size=1,  # byte: files are read by our own routes, which check them; Gradio need keep none
+        ssr_mode=False,  # scripts draw the page in the browser
+        max_file_size=1,  # byte: files are uploaded to the app's own routes, which check them, and never to Gradio
     )
 
 
@@ -86,7 +86,7 @@ def main() -> None:
         print(error, file=sys.stderr)
         sys.exit(2)
     keep_freed_memory()
-    torch.set_num_threads(1)  # the models on screen are small: a second thread only waits for the first
+    torch.set_num_threads(1)  # the models shown are small: a second thread would only wait for the first
     address = f"http://{options.host}:{options.port}"
     if not options.no_open:
         threading.Timer(1.5, webbrowser.open, [address]).start()

@@ -1,21 +1,21 @@
-"""The page: what is being looked at on the left, the ways to look as tabs, the run's learning at the foot."""
+"""The page as Gradio blocks: run and input in the sidebar, a tab per kind of view, the timeline of training below."""
 
 from __future__ import annotations
 
 import gradio as gr
 
-from app.components.view import View
+from app.components.script_view import ScriptView
 
 TABS = ("build", "train", "attention", "gates", "positions", "generate")
 
 
 def build_page(i18n: gr.I18n) -> gr.Blocks:
     with gr.Blocks(title="InnerView", fill_width=True) as page:
-        View("header")
-        View("sidebar")
+        ScriptView("header")
+        ScriptView("sidebar")
         with gr.Tabs(elem_id="tabs", selected="attention"):
             for name in TABS:
                 with gr.Tab(i18n(f"tab_{name}"), id=name, elem_id=f"tab-{name}"):
-                    View(name)
-        View("timeline")
+                    ScriptView(name)
+        ScriptView("timeline")
     return page

@@ -1,1 +1,1 @@
-"""Parts of the page that are our own."""
+"""Custom Gradio components of the page."""

@@ -1,11 +1,25 @@
-"""The page's own routes beside Gradio's: what is too large or too quick for an event. Requests carry all they need."""
+"""The page's own HTTP routes beside Gradio's, for answers that are too large or too frequent for an event.
+
+Requests are stateless: each names its run and input.
+"""
 
 from __future__ import annotations
 
 from fastapi import APIRouter
 
-from app.routes import attention, bridge, build, checkpoints, fine_tuning, gates, looks, positions, train, writing
+from app.routes import (
+    attention,
+    build,
+    checkpoints,
+    fine_tuning,
+    gates,
+    generation,
+    positions,
+    runs,
+    similar_heads,
+    train,
+)
 
 router = APIRouter(prefix="/api")
-for part in (looks, attention, bridge, build, checkpoints, fine_tuning, gates, positions, train, writing):
+for part in (runs, attention, similar_heads, build, checkpoints, fine_tuning, gates, positions, train, generation):
     router.include_router(part.router)

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 import core
-from app.routes.looks import HELD_OUT_SHOWN, MODEL_SLOTS, Question, problem_of
+from app.routes.runs import HELD_OUT_SHOWN, MODEL_SLOTS, InputRequest, load_input
 from app.service import payload
 from app.service.build import activations, costs, model_plan
-from app.service.inputs import Problem
+from app.service.inputs import ModelInput
 from app.service.runs import run_registry
 from core import InputError
 from core.config.families import Config
@@ -48,10 +48,10 @@ class FlowBody(PlanBody):
     text: str | None = Field(None, max_length=20_000)
     held_out: int | None = Field(None, ge=0, lt=HELD_OUT_SHOWN)
 
-    def problem(self) -> Problem | None:
+    def problem(self) -> ModelInput | None:
         if self.run is None:
             return None
-        return problem_of(Question(run=self.run, text=self.text, held_out=self.held_out))
+        return load_input(InputRequest(run=self.run, text=self.text, held_out=self.held_out))
 
 
 @lru_cache(maxsize=128)

@@ -1,4 +1,4 @@
-"""Scripts of others, served from the packages that are installed: the page works with the network cable out."""
+"""Route of plotly.js, served from the installed package so that the page needs no network."""
 
 from __future__ import annotations
 

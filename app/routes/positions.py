@@ -1,4 +1,4 @@
-"""Pictures of the position schemes, and the comparison of models trained with each of them."""
+"""Routes of the Positions tab: arrays of each position scheme, and accuracies of models trained with each."""
 
 from __future__ import annotations
 
@@ -10,92 +10,89 @@ from typing import Any, Literal
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
+from app.routes.runs import binary_response
 from app.service import payload, positions
 from app.service.experiments.extrapolation import comparison
-from app.service.positions import LIMITS
+from app.service.positions import SLIDERS
 
 router = APIRouter(prefix="/positions")
 
 
-class Sinusoidal(BaseModel):
-    d_model: int = LIMITS["d_model"].default
-    length: int = LIMITS["length"].default
+class SinusoidalRequest(BaseModel):
+    d_model: int = SLIDERS["d_model"].default
+    length: int = SLIDERS["length"].default
 
 
-class Rope(BaseModel):
-    d_head: int = LIMITS["d_head"].default
-    length: int = LIMITS["length"].default
-    seed: int = LIMITS["seed"].default
+class RopeRequest(BaseModel):
+    d_head: int = SLIDERS["d_head"].default
+    length: int = SLIDERS["length"].default
+    seed: int = SLIDERS["seed"].default
 
 
-class Alibi(BaseModel):
-    n_heads: int = LIMITS["n_heads"].default
-    side: int = LIMITS["side"].default
+class AlibiRequest(BaseModel):
+    n_heads: int = SLIDERS["n_heads"].default
+    side: int = SLIDERS["side"].default
 
 
-class T5(BaseModel):
-    n_buckets: int = LIMITS["n_buckets"].default
-    max_distance: int = LIMITS["max_distance"].default
-    side: int = LIMITS["side"].default
+class T5BucketsRequest(BaseModel):
+    n_buckets: int = SLIDERS["n_buckets"].default
+    max_distance: int = SLIDERS["max_distance"].default
+    side: int = SLIDERS["side"].default
 
 
-class Trained(BaseModel):
+class NoPositionsRequest(BaseModel):
+    text: str = Field(max_length=400)
+    order: Literal["shuffle", "reverse"] = "shuffle"
+    seed: int = SLIDERS["seed"].default
+
+
+class TrainedPositionsRequest(BaseModel):
     run: str = Field(max_length=200)
 
 
-class Nowhere(BaseModel):
-    text: str = Field(max_length=400)
-    order: Literal["shuffle", "reverse"] = "shuffle"
-    seed: int = LIMITS["seed"].default
+def packed(compute: Callable[..., payload.Parts], **options: Any) -> bytes:
+    return payload.pack(*compute(**options))
 
 
-def packed(picture: Callable[..., positions.Picture], **options: Any) -> bytes:
-    return payload.pack(*picture(**options))
-
-
-kept = lru_cache(maxsize=64)(packed)  # for what depends on its options alone; a run may go on training
-
-
-def answer(pack: Callable[..., bytes], picture: Callable[..., positions.Picture], question: BaseModel) -> Response:
-    return Response(pack(picture, **question.model_dump()), media_type="application/octet-stream")
+cached = lru_cache(maxsize=64)(packed)  # for arrays that depend on their options alone
 
 
 @router.get("")
-def beginning() -> dict[str, Any]:
-    """What the sliders may be, and how far each scheme carries beyond the lengths of training."""
-    return {"limits": {name: asdict(limit) for name, limit in LIMITS.items()}, "comparison": comparison()}
+def sliders_and_comparison() -> dict[str, Any]:
+    """Ranges of the sliders, and the accuracy of each scheme beyond the lengths of training."""
+    return {"limits": {name: asdict(slider) for name, slider in SLIDERS.items()}, "comparison": comparison()}
 
 
 @router.post("/sinusoidal")
-def sinusoidal(question: Sinusoidal) -> Response:
-    return answer(kept, positions.sinusoidal, question)
+def sinusoidal(request: SinusoidalRequest) -> Response:
+    return binary_response(cached(positions.sinusoidal, **request.model_dump()))
 
 
 @router.post("/rope")
-def rope(question: Rope) -> Response:
-    return answer(kept, positions.rope, question)
+def rope(request: RopeRequest) -> Response:
+    return binary_response(cached(positions.rope, **request.model_dump()))
 
 
 @router.post("/alibi")
-def alibi(question: Alibi) -> Response:
-    return answer(kept, positions.alibi, question)
+def alibi(request: AlibiRequest) -> Response:
+    return binary_response(cached(positions.alibi, **request.model_dump()))
 
 
 @router.post("/t5")
-def t5(question: T5) -> Response:
-    return answer(kept, positions.t5, question)
+def t5(request: T5BucketsRequest) -> Response:
+    return binary_response(cached(positions.t5, **request.model_dump()))
 
 
 @router.post("/none")
-def none(question: Nowhere) -> Response:
-    return answer(kept, positions.none, question)
+def no_positions(request: NoPositionsRequest) -> Response:
+    return binary_response(cached(positions.no_positions, **request.model_dump()))
 
 
 @router.post("/learned")
-def learned(question: Trained) -> Response:
-    return answer(packed, positions.learned, question)
+def learned(request: TrainedPositionsRequest) -> Response:
+    return binary_response(packed(positions.learned, run=request.run))  # not cached: a run may go on training
 
 
 @router.post("/t5-trained")
-def t5_trained(question: Trained) -> Response:
-    return answer(packed, positions.t5_trained, question)
+def t5_trained(request: TrainedPositionsRequest) -> Response:
+    return binary_response(packed(positions.t5_trained, run=request.run))

@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 import core
-from app.i18n import translated
+from app.i18n import translate_all
 from app.service.runs.job_service import is_run_key, job_service
 from app.service.training import requests
 from app.service.training.event_stream import stream_events
@@ -130,7 +130,7 @@ async def stream(keys: str = Query(max_length=25 * MAX_KEYS)) -> StreamingRespon
 
 @router.post("/noticed/{key}")
 def noticed(key: str) -> list[dict[str, Any]]:
-    return translated(job_service.job(key).probe_results.diagnoses)
+    return translate_all(job_service.job(key).probe_results.diagnoses)
 
 
 @router.post("/{key}/fork")

@@ -1,8 +1,8 @@
-"""A stack of attention maps through all of a training, filled snapshot by snapshot: exact while that is small, else pooled.
+"""Attention maps of one stack at every snapshot, filled layer by layer as the model runs; pooled where large.
 
-512 tokens × 144 heads are 151 MB at every snapshot. So each layer is read as it passes (`core.capture`), and of long
-inputs only the largest weight of each tile is kept, in steps of 1/255; one head's exact map is asked for by itself
-(`app/service/attention_arithmetic.py`).
+512 tokens × 144 heads are 151 MB at every snapshot. So each layer is processed as it is captured (`core.capture` with
+`keep`), and of long inputs only the largest weight of each tile is stored, in steps of 1/255. One head's exact map is
+computed on request (`app/service/attention_arithmetic.py`).
 """
 
 from __future__ import annotations
@@ -12,120 +12,116 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from app.service.inputs import Problem
+from app.service.inputs import ModelInput
 from core.analysis import measures
 from core.capture.point_names import ATTENTION_WEIGHTS
 
-FEWEST_REPEATS = 0.25  # of the tokens must have occurred before, or induction cannot be judged
-EXACT_BYTES = 3_000_000  # below this, weights travel as they are; above, as bytes of 1/255
+ATTENTION_POINTS = ("*.weights", "*.mask")  # to capture
+MIN_REPEATED = 0.25  # share of tokens that must have occurred before, or induction cannot be measured
+EXACT_BYTES = 3_000_000  # up to here weights are sent in float32; above, as bytes of 1/255
 GRID_SIDE = 128  # inputs longer than this are pooled
-GRID_BYTES = 24_000_000  # and so are those of which all heads at all snapshots would be more
-
-MAPS = ("*.weights", "*.mask")
+GRID_BYTES = 24_000_000  # so are inputs whose maps of all heads at all snapshots would be larger
 
 
 @dataclass
-class Heads:
-    """One stack of attention maps: (snapshot, layer, head, query, key), pooled where `pooled` is not 0.
+class AttentionStack:
+    """Attention maps of one stack: (snapshot, layer, head, query, key), pooled where `pooled` is not 0.
 
-    What is known before the model runs is its place in the model; the rest when its first layer passes.
+    Made with its name and points only; axes, shape and arrays are set when the first layer is captured.
     """
 
     name: str  # "blocks", "encoder.blocks", "decoder.blocks", "decoder.cross"
-    points: list[str]  # one per layer, as on the tape
-    problem: Problem
+    points: list[str]  # of the weights, one per layer
+    model_input: ModelInput
     snapshots: int
-    seen: bool = False
+    captured: bool = False
     queries: str = "source"  # which axis: "source", "given" or "written"
     keys: str = "source"
-    shape: tuple[int, ...] = ()  # as captured
-    weights: Tensor | None = None  # float32, or uint8 in steps of 1/255
-    allowed: Tensor | None = None  # (query, key): where the model may look
-    pooled: int = 0  # so many queries and keys went into one; 0: none were put together
+    shape: tuple[int, ...] = ()  # before pooling
+    weights: Tensor = field(default_factory=lambda: torch.empty(0))  # float32, or uint8 in steps of 1/255
+    allowed: Tensor | None = None  # (query, key): the mask
+    pooled: int = 0  # side of the tiles; 0: not pooled
     measures: dict[str, Tensor] = field(default_factory=dict)  # (snapshot, layer, head)
     rollout: Tensor | None = None  # (snapshot, layer, query, key)
-    reached: Tensor | None = None  # (query, key): the rollout so far, of the snapshot that is passing
+    rollout_below: Tensor | None = None  # (query, key): of the current snapshot, up to the last layer captured
 
-    def mask(self, mask: Tensor) -> None:
+    def set_mask(self, mask: Tensor) -> None:
         self.allowed = mask[0, 0] if self.allowed is None else self.allowed
 
-    def take(self, snapshot: int, layer: int, weights: Tensor) -> None:
+    def add_layer(self, snapshot: int, layer: int, weights: Tensor) -> None:
         """One layer at one snapshot, weights (head, query, key)."""
-        if not self.seen:
-            self.begin(*weights.shape)
-        fill(self.weights[snapshot], layer, pool(weights, self.pooled))
-        for name, values in measured(weights, self.queries, self.keys, self.problem).items():
+        if not self.captured:
+            self._allocate(*weights.shape)
+        store_weights(self.weights[snapshot], layer, pool(weights, self.pooled))
+        for name, values in measure_heads(weights, self.queries, self.keys, self.model_input).items():
             self.measures.setdefault(name, torch.empty(self.shape[:3]))[snapshot, layer] = values
-        if self.rollout is not None:  # needs no more of a layer than the mean of its heads
+        if self.rollout is not None:  # needs only the mean over each layer's heads
             mixed = measures.mix_residual(weights.mean(0))
-            self.reached = mixed if layer == 0 else mixed @ self.reached
-            fill(self.rollout[snapshot], layer, pool(self.reached[None], self.pooled)[0])
+            self.rollout_below = mixed if self.rollout_below is None or layer == 0 else mixed @ self.rollout_below
+            store_weights(self.rollout[snapshot], layer, pool(self.rollout_below[None], self.pooled)[0])
 
-    def begin(self, count: int, rows: int, columns: int) -> None:
-        """Make room."""
-        self.seen = True
+    def _allocate(self, heads: int, rows: int, columns: int) -> None:
+        self.captured = True
         if self.name.startswith("decoder"):
             self.queries, self.keys = ("written", "source") if "cross" in self.name else ("given", "given")
-        if self.keys == "source" and columns < len(self.problem.source):
-            self.keys = "pooled"  # a model that shortens its memory before the decoder looks at it
+        if self.keys == "source" and columns < len(self.model_input.source):
+            self.keys = "pooled"  # the model downsamples the encoder's output before cross-attention
         if self.allowed is not None:
             self.allowed = self.allowed.expand(rows, columns)
-        self.shape = (self.snapshots, len(self.points), count, rows, columns)
+        self.shape = (self.snapshots, len(self.points), heads, rows, columns)
         self.pooled = tile_side(self.shape)
-        small = [-(-side // max(1, self.pooled)) for side in (rows, columns)]
-        self.weights = room(*self.shape[:3], *small)
-        if not self.name.startswith(
-            "decoder"
-        ):  # with cross-attention, a decoder mixes in tokens that are not its own
-            self.rollout = room(self.snapshots, len(self.points), *small)
+        sides = [-(-side // max(1, self.pooled)) for side in (rows, columns)]
+        self.weights = allocate_weights(*self.shape[:3], *sides)
+        if not self.name.startswith("decoder"):  # cross-attention mixes other tokens into a decoder's
+            self.rollout = allocate_weights(self.snapshots, len(self.points), *sides)
 
 
-def stacks_of(model: nn.Module, problem: Problem, snapshots: int) -> list[Heads]:
-    """The stacks of a model, empty; those without attention stay so."""
-    grouped: dict[str, list[str]] = {}
+def empty_stacks(model: nn.Module, model_input: ModelInput, snapshots: int) -> list[AttentionStack]:
+    """One for each attention stack in the model."""
+    points_by_stack: dict[str, list[str]] = {}
     for path, _ in model.named_modules():
-        found = ATTENTION_WEIGHTS.fullmatch(f"{path}.weights")
-        if found:
-            kind = "cross" if found["kind"] == "cross" else "blocks"
-            grouped.setdefault(f"{found['stack']}{kind}", []).append(f"{path}.weights")
-    return [Heads(name, points, problem, snapshots) for name, points in grouped.items()]
+        match = ATTENTION_WEIGHTS.fullmatch(f"{path}.weights")
+        if match:
+            kind = "cross" if match["kind"] == "cross" else "blocks"
+            points_by_stack.setdefault(f"{match['stack']}{kind}", []).append(f"{path}.weights")
+    return [AttentionStack(name, points, model_input, snapshots) for name, points in points_by_stack.items()]
 
 
-def see(stacks: list[Heads], snapshot: int, name: str, value: Tensor) -> None:
-    """A tensor (1, …) that passes: to the stack it belongs to."""
+def record_capture(stacks: list[AttentionStack], snapshot: int, name: str, value: Tensor) -> None:
+    """Adds a captured tensor (1, …), weights or mask, to the stack that has its point."""
     point = name.removesuffix(".mask") + ".weights" if name.endswith(".mask") else name
     for stack in stacks:
         if point in stack.points:
             if point != name:
-                stack.mask(value)
+                stack.set_mask(value)
             else:
-                stack.take(snapshot, stack.points.index(point), value[0])
+                stack.add_layer(snapshot, stack.points.index(point), value[0])
 
 
-def measured(weights: Tensor, queries: str, keys: str, problem: Problem) -> dict[str, Tensor]:
-    """What each head does on this input, weights (head, query, key): (head,) each."""
-    found = {"entropy": measures.entropy(weights)}
+def measure_heads(weights: Tensor, queries: str, keys: str, model_input: ModelInput) -> dict[str, Tensor]:
+    """name → (head,): the measures that apply to this input and these axes, of weights (head, query, key)."""
+    values = {"entropy": measures.entropy(weights)}
     if keys != queries:
-        if problem.alignment is not None and keys == "source":
-            found["agreement"] = measures.agreement(weights, problem.alignment)
-        return found
-    if weights.shape[-1] == 1:  # nobody else to look at
-        return found
-    ids = problem.batch.inputs[1 if queries == "given" else 0][0]
-    found |= {
+        if model_input.alignment is not None and keys == "source":
+            values["agreement"] = measures.agreement(weights, model_input.alignment)
+        return values
+    if weights.shape[-1] == 1:  # no other token to attend to
+        return values
+    ids = model_input.batch.inputs[1 if queries == "given" else 0][0]
+    values |= {
         "distance": measures.distance(weights),
         "previous": measures.previous_token(weights),
         "own": measures.own_token(weights),
         "first": measures.first_token(weights),
     }
     repeats = measures.induction_targets(ids).any(-1).sum()
-    if repeats >= FEWEST_REPEATS * len(ids):
-        found["induction"] = measures.induction(weights, ids)
-    return found
+    if repeats >= MIN_REPEATED * len(ids):
+        values["induction"] = measures.induction(weights, ids)
+    return values
 
 
 def tile_side(shape: tuple[int, ...]) -> int:
-    """How many queries and keys become one, so that all maps (…, query, key) can travel; 0: none need to."""
+    """Side of the tiles into which maps (…, query, key) are pooled to keep within the limits; 0: no pooling."""
     *maps, rows, columns = shape
     count, side = int(torch.tensor(maps).prod()), -(-max(rows, columns) // GRID_SIDE)
     while count * -(-rows // side) * -(-columns // side) > GRID_BYTES:
@@ -137,15 +133,16 @@ def pool(weights: Tensor, side: int) -> Tensor:
     """(…, query, key): the largest weight of each tile"""
     if not side:
         return weights
-    small = torch.nn.functional.max_pool2d(weights.flatten(0, -3), side, ceil_mode=True)
-    return small.unflatten(0, weights.shape[:-2])
+    tiles = torch.nn.functional.max_pool2d(weights.flatten(0, -3), side, ceil_mode=True)
+    return tiles.unflatten(0, weights.shape[:-2])
 
 
-def room(*shape: int) -> Tensor:
-    """For weights: as they are while that is small, else in steps of 1/255."""
+def allocate_weights(*shape: int) -> Tensor:
+    """Empty; float32 while that is small, else uint8 in steps of 1/255."""
     exact = torch.tensor(shape).prod() * 4 <= EXACT_BYTES
     return torch.empty(shape, dtype=torch.float32 if exact else torch.uint8)
 
 
-def fill(kept: Tensor, index: int, weights: Tensor) -> None:
-    kept[index] = weights if kept.is_floating_point() else weights.mul(255).round().to(torch.uint8)
+def store_weights(array: Tensor, index: int, weights: Tensor) -> None:
+    """`array[index] = weights`, rounded to the array's type."""
+    array[index] = weights if array.is_floating_point() else weights.mul(255).round().to(torch.uint8)

@@ -1,8 +1,8 @@
 """BertViz's own views (Vig 2019, arxiv.org/abs/1906.05714) of our tensors, as pages for a sandboxed frame.
 
-A page holds BertViz's script as it is installed, d3 and jQuery, and no data: tensors and tokens come in as messages
-from the app and go back as nothing but a height or a picture. So no token is ever part of a script or of markup, and
-the page's policy forbids it every connection.
+A page holds BertViz's script as it is installed, d3 and jQuery, and no data: tensors and tokens arrive by `postMessage`,
+and only a height, a pressed key or an SVG goes back. So no token is ever part of a script or of markup, and the page's
+Content-Security-Policy forbids every connection.
 """
 
 from __future__ import annotations
@@ -10,24 +10,27 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from importlib.metadata import distribution
+from pathlib import Path
 
 from app.i18n import WORDS
 
-MOST_NUMBERS = 400_000  # in the neuron view's queries and keys
+MAX_NUMBERS = 400_000  # in the neuron view's queries and keys
 
-ROOM, GROUND, SOFT = (f"window.bertviz_params.{what}" for what in ("room", "colours.ground", "colours.soft"))
+WIDTH, BACKGROUND, HIGHLIGHT = (
+    f"window.bertviz_params.{name}" for name in ("room", "colours.ground", "colours.soft")
+)
 
-# What BertViz writes by itself is said in the reader's language; it takes the room and the colours of the page; the
-# neuron view opens with its vectors. A thumbnail's line is 7 px for 12 heads and would be 84 px for one.
-CHANGED = {
-    "head": {"MATRIX_WIDTH = 115;": f"MATRIX_WIDTH = Math.min(1100, {ROOM} - 2 * BOXWIDTH);"},
+# Replacements in BertViz's scripts: labels in the reader's language, width and colours of the page, the neuron view
+# opened with its vectors, and a limit on the lines of thumbnails (7 px for 12 heads would be 84 px for one).
+REPLACEMENTS = {
+    "head": {"MATRIX_WIDTH = 115;": f"MATRIX_WIDTH = Math.min(1100, {WIDTH} - 2 * BOXWIDTH);"},
     "model": {
-        "DIV_WIDTH = 970;": f"DIV_WIDTH = {ROOM};",
+        "DIV_WIDTH = 970;": f"DIV_WIDTH = {WIDTH};",
         "= 7 * (12 / config.totalHeads);": "= Math.min(14, 7 * (12 / config.totalHeads));",
-        "'background': 'white'": f"'background': {GROUND}",
-        "'background': 'black'": f"'background': {GROUND}",
-        "'highlight': '#F5F5F5'": f"'highlight': {SOFT}",
-        "'highlight': '#222'": f"'highlight': {SOFT}",
+        "'background': 'white'": f"'background': {BACKGROUND}",
+        "'background': 'black'": f"'background': {BACKGROUND}",
+        "'highlight': '#F5F5F5'": f"'highlight': {HIGHLIGHT}",
+        "'highlight': '#222'": f"'highlight': {HIGHLIGHT}",
         '.text("Heads")': ".text(words.heads)",
         '.text("Layers")': ".text(words.layers)",
         """.text('Layer ' + config.layers[layerIndex] + ", Head " + config.heads[headIndex])""": (
@@ -35,9 +38,9 @@ CHANGED = {
         ),
     },
     "neuron": {
-        "MATRIX_WIDTH = 200;": f"MATRIX_WIDTH = Math.max(200, Math.min(360, ({ROOM} - 460) / 3));",
-        "'background': 'white'": f"'background': {GROUND}",
-        "'background': 'black'": f"'background': {GROUND}",
+        "MATRIX_WIDTH = 200;": f"MATRIX_WIDTH = Math.max(200, Math.min(360, ({WIDTH} - 460) / 3));",
+        "'background': 'white'": f"'background': {BACKGROUND}",
+        "'background': 'black'": f"'background': {BACKGROUND}",
         ".text('Query ')": ".text(words.query + ' ')",
         ".text('Key ')": ".text(words.key + ' ')",
         r".text('q \u00D7 k (elementwise)')": ".text(words.product)",
@@ -73,11 +76,11 @@ PAGE = """<!doctype html>
   let drawing;
   const words = {words};
   const require = {{ config() {{}} }}, requirejs = (names, draw) => {{ drawing = () => draw(jQuery, d3); }};
-  console.log = () => {{}}; // BertViz tells of its d3
+  console.log = () => {{}}; // BertViz logs its version of d3
 </script>
 <script>{script}</script>
 <script>
-  // what is drawn, in its own size, and its letters in the colour they have here
+  // the drawing as SVG at its full size, with the computed colour of its text
   function picture() {{
     const drawn = document.querySelector("#vis svg"), copy = drawn.cloneNode(true), box = drawn.getBBox();
     copy.setAttribute("width", Math.ceil(box.x + box.width + 8));
@@ -112,30 +115,34 @@ PAGE = """<!doctype html>
 """
 
 
-def installed(package: str, path: str) -> str:
-    """A file of an installed package, without importing the package."""
-    return distribution(package).locate_file(path).read_text("utf-8")
+def read_package_file(package: str, path: str) -> str:
+    """The text of a file in an installed package, without importing the package."""
+    return Path(str(distribution(package).locate_file(path))).read_text("utf-8")
 
 
-def script_of(view: str) -> str:
-    """BertViz's script, its parameters taken from the message and its few words from ours."""
-    script = installed("bertviz", f"bertviz/{view}_view.js").replace("PYTHON_PARAMS;", "window.bertviz_params;")
-    for its_own, ours in CHANGED[view].items():
-        if its_own not in script:
-            raise RuntimeError(f"BertViz's {view} view no longer has {its_own}.")
-        script = script.replace(its_own, ours)
+def patched_script(view: str) -> str:
+    """BertViz's script of a view, its parameters taken from the message; fails if a replacement no longer applies."""
+    script = read_package_file("bertviz", f"bertviz/{view}_view.js").replace(
+        "PYTHON_PARAMS;", "window.bertviz_params;"
+    )
+    for original, replacement in REPLACEMENTS[view].items():
+        if original not in script:
+            raise RuntimeError(f"BertViz's {view} view no longer has {original}.")
+        script = script.replace(original, replacement)
     return script
 
 
 @lru_cache
-def page(view: str, language: str) -> str:
-    said = {key.removeprefix("bertviz."): text for key, text in WORDS[language].items() if key.startswith("bertviz.")}
+def render_page(view: str, language: str) -> str:
+    words = {
+        key.removeprefix("bertviz."): text for key, text in WORDS[language].items() if key.startswith("bertviz.")
+    }
     return PAGE.format(
         view=view,
         language=language,
-        controls=CONTROLS[view].format(**said),
-        words=json.dumps(said, ensure_ascii=False),
-        jquery=installed("XStatic-jQuery", "xstatic/pkg/jquery/data/jquery.min.js"),
-        d3=installed("mpld3", "mpld3/js/d3.v5.min.js"),
-        script=script_of(view),
+        controls=CONTROLS[view].format(**words),
+        words=json.dumps(words, ensure_ascii=False),
+        jquery=read_package_file("XStatic-jQuery", "xstatic/pkg/jquery/data/jquery.min.js"),
+        d3=read_package_file("mpld3", "mpld3/js/d3.v5.min.js"),
+        script=patched_script(view),
     )

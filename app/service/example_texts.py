@@ -1,4 +1,4 @@
-"""Sentences to begin with, for models that read any text; [MASK] and [SEP] become what their tokenizer calls them."""
+"""Example inputs for pretrained models, by task form; [MASK] and [SEP] are replaced by the tokenizer's own tokens."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 }
 
 
-def example(form: str, number: int) -> str:
-    """They come round again."""
-    known = EXAMPLES.get(form, COMMON)
-    return known[number % len(known)]
+def example_text(form: str, number: int) -> str:
+    """After the last comes the first again."""
+    texts = EXAMPLES.get(form, COMMON)
+    return texts[number % len(texts)]

@@ -1,4 +1,4 @@
-"""What is kept once it has been computed: the least used goes first, and what many ask for at once is computed once."""
+"""A thread-safe LRU cache bounded by the size of its values, which computes each missing value only once."""
 
 from __future__ import annotations
 
@@ -10,45 +10,47 @@ from typing import Any
 
 
 class LRUCache:
-    """Values by key, together no larger than `most`; the newest stays in any case.
+    """Values by key, together no larger than `capacity`; the newest stays even if it is larger.
 
-    Whoever asks for a value under way waits for it, and is refused it if its maker was. A maker may ask for other keys.
+    Concurrent requests for a missing key wait for one computation and share its value or its exception, which is not
+    cached. The computation may itself request other keys.
     """
 
-    def __init__(self, most: int, size: Callable[[Any], int] = len):
-        self.most, self.size = most, size
-        self.values: OrderedDict[Hashable, Any] = OrderedDict()  # least used first
-        self.under_way: dict[Hashable, Future] = {}
+    def __init__(self, capacity: int, size: Callable[[Any], int] = len):
+        self.capacity, self.size = capacity, size
+        self.values: OrderedDict[Hashable, Any] = OrderedDict()  # least recently used first
+        self.pending: dict[Hashable, Future] = {}
         self.lock = threading.Lock()
 
-    def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
+    def get(self, key: Hashable, compute: Callable[[], Any]) -> Any:
         with self.lock:
             if key in self.values:
                 self.values.move_to_end(key)
                 return self.values[key]
-            others = self.under_way.get(key)
-            if others is None:
-                mine = self.under_way[key] = Future()
-        return self._made(key, make, mine) if others is None else others.result()
+            future = self.pending.get(key)
+            is_first = future is None
+            if future is None:
+                future = self.pending[key] = Future()
+        return self._compute(key, compute, future) if is_first else future.result()
 
-    def _made(self, key: Hashable, make: Callable[[], Any], mine: Future) -> Any:
+    def _compute(self, key: Hashable, compute: Callable[[], Any], future: Future) -> Any:
         try:
-            value = make()
+            value = compute()
         except BaseException as error:
             with self.lock:
-                del self.under_way[key]
-            mine.set_exception(error)
+                del self.pending[key]
+            future.set_exception(error)
             raise
         with self.lock:
-            del self.under_way[key]
+            del self.pending[key]
             self.values[key] = value
-            self._make_room()
-        mine.set_result(value)
+            self._evict()
+        future.set_result(value)
         return value
 
-    def _make_room(self) -> None:
+    def _evict(self) -> None:
         total = self.total
-        while total > self.most and len(self.values) > 1:
+        while total > self.capacity and len(self.values) > 1:
             total -= self.size(self.values.popitem(last=False)[1])
 
     @property

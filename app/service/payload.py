@@ -1,9 +1,9 @@
-"""Arrays to the browser: one JSON header and the bytes behind it, sent once, moved about in the page.
+"""Binary format in which arrays go to the browser: a JSON header, then the bytes of the arrays.
 
     4 bytes: length of the header | header (JSON, padded with spaces to 8 bytes) | array | array | …
 
-The header's "arrays" tell each one's name, type ("f4", "u1"), shape and offset; a number that is not finite is null there.
-`static/js/payload.js` reads it.
+The header's "arrays" lists each one's name, type ("f4", "u1"), shape and offset. JSON has no NaN and no infinity:
+such numbers are null in the header. `static/js/payload.js` reads it.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ from typing import Any
 
 import numpy as np
 
-ALIGNED = 8
+Parts = tuple[dict[str, Any], dict[str, np.ndarray]]  # header and arrays, the arguments of `pack`
+ALIGNMENT = 8  # bytes: typed arrays in the browser begin at multiples of their element's size
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
-    listed, parts, offset = [], [], 0
+    entries, parts, offset = [], [], 0
     for name, array in arrays.items():
         array = np.ascontiguousarray(array)
-        listed.append({"name": name, "type": array.dtype.str[1:], "shape": array.shape, "offset": offset})
-        padding = -array.nbytes % ALIGNED
+        entries.append({"name": name, "type": array.dtype.str[1:], "shape": array.shape, "offset": offset})
+        padding = -array.nbytes % ALIGNMENT
         parts += [array.tobytes(), bytes(padding)]
         offset += array.nbytes + padding
-    head = written({**header, "arrays": listed}).encode()
-    head += b" " * (-(4 + len(head)) % ALIGNED)
+    head = to_json({**header, "arrays": entries}).encode()
+    head += b" " * (-(4 + len(head)) % ALIGNMENT)
     return b"".join([len(head).to_bytes(4, "little"), head, *parts])
 
 
-def written(header: Mapping[str, Any]) -> str:
-    """As JSON the browser can read: what is no number, or infinite, as null. Few headers need it, so most are not searched."""
+def to_json(header: Mapping[str, Any]) -> str:
+    """Strict JSON, NaN and infinities as null; only headers that have some are searched for them."""
     try:
         return json.dumps(header, ensure_ascii=False, allow_nan=False)
     except ValueError:
@@ -47,13 +48,13 @@ def _finite(part: Any) -> Any:
     return None if isinstance(part, float) and not math.isfinite(part) else part
 
 
-def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The inverse, for whoever reads a payload outside the browser."""
+def unpack(data: bytes) -> Parts:
+    """The inverse of `pack`: header and arrays."""
     start = 4 + int.from_bytes(data[:4], "little")
     header = json.loads(data[4:start])
     arrays = {}
-    for one in header.pop("arrays"):
-        count = int(np.prod(one["shape"]))
-        array = np.frombuffer(data, np.dtype(f"<{one['type']}"), count, start + one["offset"])
-        arrays[one["name"]] = array.reshape(one["shape"])
+    for entry in header.pop("arrays"):
+        count = int(np.prod(entry["shape"]))
+        array = np.frombuffer(data, np.dtype(f"<{entry['type']}"), count, start + entry["offset"])
+        arrays[entry["name"]] = array.reshape(entry["shape"])
     return header, arrays

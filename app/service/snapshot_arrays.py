@@ -1,8 +1,8 @@
-"""From a run and a problem to plain arrays: every attention map and every gate, at every snapshot of the training."""
+"""Arrays of one run for one input: every attention map, gate, state and prediction at every snapshot."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,100 +11,102 @@ from torch import Tensor, nn
 
 import core
 from app.service import payload
-from app.service.attention_maps import MAPS, Heads, see, stacks_of
-from app.service.generation.predictions import answer
-from app.service.inputs import Problem
+from app.service.attention_maps import ATTENTION_POINTS, AttentionStack, empty_stacks, record_capture
+from app.service.generation.predictions import describe_prediction
+from app.service.inputs import AnyRun, ModelInput
 from core import InputError
 from core.analysis.training_events import ROLE_THRESHOLD
 from core.capture.point_names import RECURRENT_POINT
 from core.capture.tape import Keep, Tape
-from core.runs.run import Run
 
-EXACT_STATES = 24_000_000  # bytes: up to here gates and states travel as they are, beyond that in half as many
-MOST_STATES = 80_000_000  # bytes of those in half precision
+FLOAT32_STATE_BYTES = 24_000_000  # up to here gates and states are sent in float32, above in float16
+MAX_STATE_BYTES = 80_000_000  # of those in float16
 
 
 @dataclass
-class Cells:
-    """One recurrent layer in one direction: point → (snapshot, time, unit)."""
+class RecurrentStates:
+    """Gates and states of one recurrent layer in one direction: point → (snapshot, time, unit)."""
 
     name: str  # "layers.0.fwd"
-    axis: str
+    axis: str  # whose tokens are read: "source" or "given"
     points: dict[str, Tensor]
 
 
 @dataclass
-class Look:
-    problem: Problem
-    steps: list[int]
-    heads: list[Heads]
-    cells: list[Cells]
-    answers: list[dict]  # per snapshot: what the model says and how sure it is
-    downsample: int = 1  # source tokens that a decoder sees as one
+class SnapshotArrays:
+    """Everything the page shows of a run for one input; every array begins with the snapshot's index."""
+
+    model_input: ModelInput
+    steps: list[int]  # of the snapshots
+    attention: list[AttentionStack]
+    recurrent: list[RecurrentStates]
+    predictions: list[dict]  # one per snapshot
+    downsample: int = 1  # source tokens that are one key of the cross-attention
 
     def pack(self) -> bytes:
-        arrays, groups, layers = {}, [], []
-        for heads in self.heads:
-            arrays[f"{heads.name}.weights"] = heads.weights.numpy()
-            if heads.allowed is not None and not heads.pooled:
-                arrays[f"{heads.name}.allowed"] = heads.allowed.numpy().astype(np.uint8)
-            if heads.rollout is not None:
-                arrays[f"{heads.name}.rollout.weights"] = heads.rollout.numpy()
-            for measure, values in heads.measures.items():
-                arrays[f"{heads.name}.{measure}"] = values.numpy()
-            groups.append(
+        arrays, stacks, layers = {}, [], []
+        for stack in self.attention:
+            arrays[f"{stack.name}.weights"] = stack.weights.numpy()
+            if stack.allowed is not None and not stack.pooled:
+                arrays[f"{stack.name}.allowed"] = stack.allowed.numpy().astype(np.uint8)
+            if stack.rollout is not None:
+                arrays[f"{stack.name}.rollout.weights"] = stack.rollout.numpy()
+            for measure, values in stack.measures.items():
+                arrays[f"{stack.name}.{measure}"] = values.numpy()
+            stacks.append(
                 {
-                    "name": heads.name,
-                    "points": heads.points,
-                    "queries": heads.queries,
-                    "keys": heads.keys,
-                    "measures": list(heads.measures),
-                    "rollout": heads.rollout is not None,
-                    "pooled": heads.pooled,
-                    "shape": list(heads.shape),
+                    "name": stack.name,
+                    "points": stack.points,
+                    "queries": stack.queries,
+                    "keys": stack.keys,
+                    "measures": list(stack.measures),
+                    "rollout": stack.rollout is not None,
+                    "pooled": stack.pooled,
+                    "shape": list(stack.shape),
                 }
             )
-        for cells in self.cells:
-            for point, values in cells.points.items():
-                arrays[f"{cells.name}.{point}"] = values.numpy()
-            layers.append({"name": cells.name, "axis": cells.axis, "points": list(cells.points)})
+        for layer in self.recurrent:
+            for point, values in layer.points.items():
+                arrays[f"{layer.name}.{point}"] = values.numpy()
+            layers.append({"name": layer.name, "axis": layer.axis, "points": list(layer.points)})
         header = {
-            "text": self.problem.text,
-            "axes": axes_of(self.problem, self.downsample),
-            "known": self.problem.known,
-            "alignment": self.problem.alignment,
+            "text": self.model_input.text,
+            "axes": token_axes(self.model_input, self.downsample),
+            "known": self.model_input.known,
+            "alignment": self.model_input.alignment,
             "steps": self.steps,
-            "heads": groups,
+            "heads": stacks,
             "cells": layers,
-            "answers": self.answers,
+            "answers": self.predictions,
             "clear": ROLE_THRESHOLD,
         }
         return payload.pack(header, arrays)
 
 
-def look(run: Run, problem: Problem) -> Look:
-    """Attention maps are read layer by layer while the model runs: together they may be gigabytes."""
-    heads = stacks_of(run.model, problem, len(run.snapshots))
-    states, answers = [], []
+def collect_arrays(run: AnyRun, model_input: ModelInput) -> SnapshotArrays:
+    """Runs the model at every snapshot. Attention maps are reduced layer by layer: together they may be gigabytes."""
+    stacks = empty_stacks(run.model, model_input, len(run.snapshots))
+    states, predictions = [], []
     for index, (_, model) in enumerate(run.snapshot_models()):
-        tape = _taped(model, problem, lambda name, value, at=index: see(heads, at, name, value))
-        found = {name: tape[name] for name in tape.names() if RECURRENT_POINT.fullmatch(name)}
-        states.append(shortened(found, len(run.snapshots), problem))
-        answers.append(answer(run, problem, tape, model.head))
+        tape = _capture(model, model_input, lambda name, value, at=index: record_capture(stacks, at, name, value))
+        recurrent = {name: tape[name] for name in tape.names() if RECURRENT_POINT.fullmatch(name)}
+        states.append(limit_precision(recurrent, len(run.snapshots), model_input))
+        predictions.append(describe_prediction(run, model_input, tape, model))
         del tape
     steps = [snapshot.step for snapshot in run.snapshots]
     downsample = getattr(run.model.config, "downsample", 1)
-    return Look(problem, steps, [stack for stack in heads if stack.seen], cells_of(states), answers, downsample)
+    captured = [stack for stack in stacks if stack.captured]
+    return SnapshotArrays(model_input, steps, captured, group_states(states), predictions, downsample)
 
 
-def shortened(states: dict[str, Tensor], snapshots: int, problem: Problem) -> dict[str, Tensor]:
-    """One snapshot's gates and states, in half precision where those of all snapshots are many; too many are refused."""
+def limit_precision(states: dict[str, Tensor], snapshots: int, model_input: ModelInput) -> dict[str, Tensor]:
+    """One snapshot's gates and states, in float16 where all snapshots' are large; `InputError` if too large."""
     numbers = snapshots * sum(values.numel() for values in states.values())
-    if numbers * 4 <= EXACT_STATES:
+    if numbers * 4 <= FLOAT32_STATE_BYTES:
         return states
-    if numbers * 2 > MOST_STATES:
-        tokens = max(len(problem.source), len(problem.given))
-        most = tokens * MOST_STATES // (numbers * 2)
+    if numbers * 2 > MAX_STATE_BYTES:
+        tokens = max(len(model_input.source), len(model_input.decoder_tokens))
+        most = tokens * MAX_STATE_BYTES // (numbers * 2)
         raise InputError(
             "The input has {tokens} tokens; with all gates at {snapshots} moments of this run's "
             "training, at most {most} can be shown.",
@@ -112,34 +114,36 @@ def shortened(states: dict[str, Tensor], snapshots: int, problem: Problem) -> di
             snapshots=snapshots,
             most=most,
         )
-    largest = torch.finfo(torch.float16).max  # beyond it lie states without a bound, of a run that has diverged
+    largest = torch.finfo(torch.float16).max  # unbounded states of a run that has diverged may exceed it
     return {name: values.clamp(-largest, largest).half() for name, values in states.items()}
 
 
 @torch.no_grad()
-def _taped(model: nn.Module, problem: Problem, see_map: Keep) -> Tape:
-    rest = "*layers.*", "logits", "next_sentence"
-    with core.capture(model, *rest) as tape, core.capture(model, *MAPS, keep=see_map):
-        model(*problem.batch.inputs)
+def _capture(model: nn.Module, model_input: ModelInput, keep_attention: Keep) -> Tape:
+    """The tape of everything but attention, which `keep_attention` takes."""
+    points = "*layers.*", "logits", "next_sentence"
+    with core.capture(model, *points) as tape, core.capture(model, *ATTENTION_POINTS, keep=keep_attention):
+        model(*model_input.batch.inputs)
     return tape
 
 
-def axes_of(problem: Problem, side: int) -> dict[str, list[str]]:
-    """The tokens on each axis; a pooled source has one name for every few tokens."""
-    axes = {"source": problem.source, "given": problem.given, "written": problem.written}
-    if side > 1:
-        axes["pooled"] = [" ".join(problem.source[at : at + side]) for at in range(0, len(problem.source), side)]
+def token_axes(model_input: ModelInput, downsample: int) -> dict[str, list[str]]:
+    """The tokens of each axis; of a downsampled source, those that became one, joined."""
+    source = model_input.source
+    axes = {"source": source, "given": model_input.decoder_tokens, "written": model_input.target_tokens}
+    if downsample > 1:
+        axes["pooled"] = [" ".join(source[at : at + downsample]) for at in range(0, len(source), downsample)]
     return axes
 
 
-def cells_of(tapes: list[Mapping[str, Tensor]]) -> list[Cells]:
-    """All recurrent layers on these tapes, one per snapshot."""
-    grouped: dict[str, Cells] = {}
+def group_states(tapes: Sequence[Mapping[str, Tensor]]) -> list[RecurrentStates]:
+    """The recurrent layers on these tapes, of which there is one per snapshot."""
+    layers: dict[str, RecurrentStates] = {}
     for name in tapes[0]:
-        found = RECURRENT_POINT.fullmatch(name)
-        if found:
-            layer = f"{found['stack']}layers.{found['layer']}.{found['direction']}"
+        match = RECURRENT_POINT.fullmatch(name)
+        if match:
+            layer = f"{match['stack']}layers.{match['layer']}.{match['direction']}"
             axis = "given" if layer.startswith("decoder") else "source"
-            cells = grouped.setdefault(layer, Cells(layer, axis, {}))
-            cells.points[found["point"]] = torch.stack([tape[name][0] for tape in tapes])
-    return list(grouped.values())
+            states = layers.setdefault(layer, RecurrentStates(layer, axis, {}))
+            states.points[match["point"]] = torch.stack([tape[name][0] for tape in tapes])
+    return list(layers.values())

@@ -1,4 +1,4 @@
-"""What the Generate tab is told of models that answer, against core, pytorch-crf and formulas by hand."""
+"""Answers in the Generate tab, compared with core, pytorch-crf and formulas by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import core
 from app.main import make_app
 from app.service import payload
 from app.service.generation import answers
-from app.service.inputs import held_out, typed
+from app.service.inputs import held_out_input, input_from_text
 from app.service.runs import run_registry
 from core.runs.recipes import make_recipe
 from core.runs.run import Run
@@ -22,11 +22,11 @@ from core.runs.run import Run
 REPORT = "Disney Group hired Paris on 28 September 2020."
 
 
-def told(name: str, text: str | None = None, masks: list[int] | None = None, index: int = 3):
+def answer(name: str, text: str | None = None, masks: list[int] | None = None, index: int = 3):
     run = run_registry.open_run(name).run
-    problem = held_out(run, index) if text is None else typed(run, text)
-    header, arrays = payload.unpack(answers.reply(run, problem, run.snapshots[-1].step, masks))
-    return run, problem, header, arrays
+    model_input = held_out_input(run, index) if text is None else input_from_text(run, text)
+    header, arrays = payload.unpack(answers.pack_answer(run, model_input, run.snapshots[-1].step, masks))
+    return run, model_input, header, arrays
 
 
 @pytest.fixture(scope="module")
@@ -40,26 +40,26 @@ def their_crf() -> torchcrf.CRF:
 
 @pytest.mark.parametrize("text", [REPORT, None])
 def test_tags_are_those_of_another_crf(their_crf, text):
-    run, problem, header, arrays = told("entities-crf", text)
+    run, model_input, header, arrays = answer("entities-crf", text)
     with torch.no_grad():
-        emissions = run.model(*problem.batch.inputs).logits
+        emissions = run.model(*model_input.batch.inputs).logits
         np.testing.assert_allclose(arrays["emissions"], emissions[0], atol=1e-5)
         assert [header["path"]] == their_crf.decode(emissions)
         for which, tags in (("path", header["path"]), ("alone", emissions[0].argmax(-1).tolist())):
-            worth, likely = header["crf"][which], their_crf(emissions, torch.tensor([tags])).item()
+            score, log_likelihood = header["crf"][which], their_crf(emissions, torch.tensor([tags])).item()
             assert header[which] == tags
-            assert worth["share"] == pytest.approx(np.exp(likely), abs=1e-5)
-            assert worth["score"] == pytest.approx(worth["emitted"] + worth["moved"], abs=1e-4)
+            assert score["share"] == pytest.approx(np.exp(log_likelihood), abs=1e-5)
+            assert score["score"] == pytest.approx(score["emitted"] + score["moved"], abs=1e-4)
         path, alone = header["crf"]["path"], header["crf"]["alone"]
-        apart = their_crf(emissions, torch.tensor([header["path"]])) - their_crf(
+        difference = their_crf(emissions, torch.tensor([header["path"]])) - their_crf(
             emissions, torch.tensor([header["alone"]])
         )
-        assert path["score"] - alone["score"] == pytest.approx(apart.item(), abs=1e-4)
+        assert path["score"] - alone["score"] == pytest.approx(difference.item(), abs=1e-4)
 
 
 def test_marginals_are_sums_over_all_paths():
-    run, problem, _, arrays = told("entities-crf", "Paris met Anna")
-    emissions, crf = run.model(*problem.batch.inputs).logits[0].detach(), run.model.head.crf
+    run, model_input, _, arrays = answer("entities-crf", "Paris met Anna")
+    emissions, crf = run.model(*model_input.batch.inputs).logits[0].detach(), run.model.head.crf
     weights = torch.zeros(emissions.shape, dtype=torch.double)
     for path in itertools.product(range(emissions.shape[1]), repeat=3):
         score = crf.start[path[0]] + crf.end[path[-1]] + sum(emissions[t, tag] for t, tag in enumerate(path))
@@ -69,8 +69,8 @@ def test_marginals_are_sums_over_all_paths():
     np.testing.assert_allclose(arrays["shares"], weights / weights.sum(1, keepdim=True), atol=1e-5)
 
 
-def test_the_table_of_moves_has_start_and_end_and_knows_what_cannot_be():
-    run, _, header, arrays = told("entities-crf", REPORT)
+def test_the_table_of_transitions_has_start_and_end_and_marks_illegal_ones():
+    run, _, header, arrays = answer("entities-crf", REPORT)
     crf, names = run.model.head.crf, [str(name) for name in run.task.label_names]
     np.testing.assert_allclose(arrays["transitions"][:-1, :-1], crf.transition.detach())
     np.testing.assert_allclose(arrays["transitions"][-1, :-1], crf.start.detach())
@@ -85,9 +85,9 @@ def test_the_table_of_moves_has_start_and_end_and_knows_what_cannot_be():
 
 
 def test_spans_score_as_the_formula_says():
-    run, problem, header, arrays = told("nested-bert", "the head of the bank of Paris met Anna Ford.")
+    run, model_input, header, arrays = answer("nested-bert", "the head of the bank of Paris met Anna Ford.")
     with torch.no_grad(), core.capture(run.model, "*pointer*") as tape:
-        run.model(*problem.batch.inputs)
+        run.model(*model_input.batch.inputs)
     q, k = (next(tape[name][0] for name in tape.names() if name.endswith(end)) for end in (".q", ".k"))
     scores = torch.einsum("tid,tjd->tij", q, k) / q.shape[-1] ** 0.5
     forwards = torch.ones(scores.shape[1:]).triu().bool().expand_as(scores)
@@ -101,50 +101,52 @@ def test_spans_score_as_the_formula_says():
 def test_the_answer_to_a_question_is_the_best_of_all_pairs():
     run = Run(make_recipe("bert", "questions", model={"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16}), 0)
     run.model.eval()
-    problem = held_out(run, 2)
-    header, arrays = payload.unpack(answers.reply(run, problem, 0))
+    model_input = held_out_input(run, 2)
+    header, arrays = payload.unpack(answers.pack_answer(run, model_input, 0))
     start, end = arrays["scores"]
     pairs = {(i, j): start[i] + end[j] for i in range(len(start)) for j in range(i, len(start))}
     total = sum(np.exp(list(pairs.values())))
     assert tuple(header["best"]) == max(pairs, key=pairs.get) == tuple(header["spans"][0]["span"])
     for one in header["spans"]:
         assert one["share"] == pytest.approx(np.exp(pairs[tuple(one["span"])]) / total, rel=1e-3)
-    answer = run.task.say(problem.batch.inputs[0][0, header["right"][0] : header["right"][1] + 1].tolist())
-    assert answer in run.task.say(problem.ids.tolist())
+    expected = run.task.say(model_input.batch.inputs[0][0, header["right"][0] : header["right"][1] + 1].tolist())
+    assert expected in run.task.say(model_input.ids.tolist())
 
 
-def test_a_classifier_is_asked_after_every_token():
-    run, problem, header, arrays = told("parity-lstm", "3 2 3 3 2")
+def test_a_classifier_is_run_on_every_prefix():
+    run, model_input, header, arrays = answer("parity-lstm", "3 2 3 3 2")
     for t, length in enumerate(header["lengths"]):
         with torch.no_grad():
-            shares = run.model(problem.batch.inputs[0][:, :length]).logits[0].softmax(-1)
+            shares = run.model(model_input.batch.inputs[0][:, :length]).logits[0].softmax(-1)
         np.testing.assert_allclose(arrays["shares"][t], shares, atol=1e-5)
     assert header["right"] == 1 == arrays["shares"][-1].argmax()
 
 
 @torch.no_grad()
-def test_of_a_long_input_as_many_beginnings_are_judged_as_can_be_read():
+def test_of_a_long_input_as_many_prefixes_are_classified_as_the_limits_allow():
     run = run_registry.open_run("parity-lstm").run
-    problem = typed(run, "2 3 " * 256)
-    read, model = [], answers.at_step(run, run.snapshots[-1].step)
-    model.register_forward_pre_hook(lambda _, inputs: read.append(inputs[0].shape))
-    header, arrays = answers.classes(run, model, problem)
+    model_input = input_from_text(run, "2 3 " * 256)
+    shapes, model = [], answers.model_at_step(run, run.snapshots[-1].step)
+    model.register_forward_pre_hook(lambda _, inputs: shapes.append(inputs[0].shape))
+    header, arrays = answers.class_probabilities(run, model, model_input)
     lengths = header["lengths"]
-    assert lengths[-1] == 512 and lengths == sorted(set(lengths)) and sum(lengths) <= answers.READ
-    assert max(rows for rows, _ in read) <= answers.TOGETHER and read[-1][1] == 512
-    shares = model(problem.batch.inputs[0][:, : lengths[3]]).logits[0].softmax(-1)
+    assert lengths[-1] == 512 and lengths == sorted(set(lengths)) and sum(lengths) <= answers.MAX_PREFIX_TOKENS
+    assert max(rows for rows, _ in shapes) <= answers.PREFIX_BATCH and shapes[-1][1] == 512
+    shares = model(model_input.batch.inputs[0][:, : lengths[3]]).logits[0].softmax(-1)
     np.testing.assert_allclose(arrays["shares"][3], shares, atol=1e-5)
     for time in (1, 2, 12, 90, 91, 300, 5000):
-        assert answers.lengths_shown(time)[-1] == time and sum(answers.lengths_shown(time)) <= max(time, answers.READ)
-    assert answers.lengths_shown(90).tolist() == [*range(1, 91)]
+        assert answers.prefix_lengths(time)[-1] == time and sum(answers.prefix_lengths(time)) <= max(
+            time, answers.MAX_PREFIX_TOKENS
+        )
+    assert answers.prefix_lengths(90).tolist() == [*range(1, 91)]
 
 
-def test_a_classifier_of_two_sentences_knows_which_is_which():
+def test_a_classifier_of_two_sentences_gets_their_segments():
     run = Run(make_recipe("bert", "next sentence", model={"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16}), 0)
     run.model.eval()
-    problem = held_out(run, 0)
-    header, arrays = payload.unpack(answers.reply(run, problem, 0))
-    ids, _, segments = problem.batch.inputs
+    model_input = held_out_input(run, 0)
+    header, arrays = payload.unpack(answers.pack_answer(run, model_input, 0))
+    ids, _, segments = model_input.batch.inputs
     assert segments.any()
     for t, length in enumerate(header["lengths"]):
         with torch.no_grad():
@@ -153,13 +155,15 @@ def test_a_classifier_of_two_sentences_knows_which_is_which():
 
 
 def test_any_word_can_be_masked():
-    run, problem, header, _ = told("masked-bert", "the [MASK] gave Mary an umbrella on Thursday.", [4, 8, 0, 99])
+    run, model_input, header, _ = answer(
+        "masked-bert", "the [MASK] gave Mary an umbrella on Thursday.", [4, 8, 0, 99]
+    )
     assert [hole["place"] for hole in header["holes"]] == [2, 4, 8]  # the typed one stays; [CLS] cannot be masked
     assert [hole["word"] for hole in header["holes"]] == [None, "Mary", "Thursday"]
-    ids = problem.ids.clone()
+    ids = model_input.ids.clone()
     ids[[4, 8]] = run.task.ids["[MASK]"]
     with torch.no_grad():
-        shares = run.model(ids[None], *problem.batch.inputs[1:]).logits[0].softmax(-1)
+        shares = run.model(ids[None], *model_input.batch.inputs[1:]).logits[0].softmax(-1)
     for hole in header["holes"]:
         best = shares[hole["place"]].topk(len(hole["words"]))
         assert hole["words"] == run.task.show(best.indices.tolist())
@@ -170,25 +174,25 @@ def test_any_word_can_be_masked():
     assert header["follows"] is None
 
 
-def test_two_sentences_are_judged_and_nothing_need_be_masked():
-    run, problem, header, _ = told("masked-bert", None, [])
+def test_next_sentence_is_predicted_with_nothing_masked():
+    run, model_input, header, _ = answer("masked-bert", None, [])
     assert header["holes"] == [] and "[MASK]" not in header["tokens"]
     ids = torch.tensor([[run.task.ids[token] for token in header["tokens"]]])
     with torch.no_grad():
-        follows = run.model(ids, *problem.batch.inputs[1:]).next_sentence[0].softmax(-1)
+        follows = run.model(ids, *model_input.batch.inputs[1:]).next_sentence[0].softmax(-1)
     np.testing.assert_allclose(header["follows"]["shares"], follows, atol=1e-5)
-    assert header["follows"]["right"] == int(problem.batch.next_sentence[0])
+    assert header["follows"]["right"] == int(model_input.batch.next_sentence[0])
 
 
-def test_what_cannot_be_is_said_in_a_sentence():
+def test_invalid_requests_are_refused_with_a_sentence():
     client = TestClient(make_app())
-    for question, word in [
+    for body, word in [
         ({"run": "copy-transformer", "text": "a b", "step": 0}, "writes"),
         ({"run": "entities-crf", "text": "<script>alert(1)</script>", "step": 0}, "<"),
         ({"run": "entities-crf", "text": "", "step": 0}, "empty"),
         ({"run": "masked-bert", "text": "the", "step": 0, "masks": ["x"]}, "masks"),
         ({"run": "nobody", "step": 0}, "nobody"),
     ]:
-        answer = client.post("/api/reply", json=question)
-        assert answer.status_code == 422
-        assert word in answer.json()["problem"]["en"] and answer.json()["problem"]["zh"]
+        response = client.post("/api/reply", json=body)
+        assert response.status_code == 422
+        assert word in response.json()["problem"]["en"] and response.json()["problem"]["zh"]

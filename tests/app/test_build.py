@@ -9,7 +9,7 @@ import core
 from app.main import make_app
 from app.service import payload
 from app.service.build import activations, costs, model_plan
-from app.service.inputs import typed
+from app.service.inputs import input_from_text
 from app.service.runs import run_registry
 from core.config.families import CONFIGS
 from tests.core.examples import FAMILIES, label, small_config, variants
@@ -122,7 +122,7 @@ def test_the_menu_has_every_option_with_its_help():
 def test_the_thumbnail_is_the_runs_own_tensor(client):
     run = run_registry.open_run("induction-gpt").run
     text = "a b c d a b c d"
-    problem = typed(run, text)
+    problem = input_from_text(run, text)
     config = client.get("/api/build/of/induction-gpt").json()
     assert core.configure(config["family"], **config["options"]) == run.model.config
     for point in ("blocks.1.attn.weights", "blocks.0.ff.post", "logits"):

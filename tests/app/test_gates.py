@@ -1,4 +1,4 @@
-"""What the Gates tab is sent is what the cells compute."""
+"""The arrays of the Gates tab equal what the recurrent cells compute."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from app.routes import bundles, router
 from app.routes import gates as routes
 from app.routes.errors import add_error_handlers
 from app.service import gates, payload
-from app.service.inputs import Problem, held_out, typed
+from app.service.inputs import ModelInput, held_out_input, input_from_text
 from app.service.runs import run_registry, shipped
 from core import InputError
 from core.analysis import measures
@@ -23,7 +23,7 @@ from core.training.optimisers import load_parameters
 from core.training.snapshots import Snapshot
 
 PARITY = "3 2 3 3 2 2 3 2 3 3 3 2"
-MADE = [
+SMALL_MODELS = [
     ("lstm", "parity", {"d_embed": 4, "d_hidden": 6, "n_layers": 2, "bidirectional": True}),
     ("gru", "parity", {"d_embed": 4, "d_hidden": 6, "bidirectional": True}),
     ("rnn", "parity", {"d_embed": 4, "d_hidden": 6, "n_layers": 2, "activation": "relu"}),
@@ -31,11 +31,13 @@ MADE = [
     ("seq2seq", "copy", {"d_embed": 4, "d_hidden": 8, "cell": "gru", "attention": "luong-general"}),
     ("seq2seq", "copy", {"d_embed": 4, "d_hidden": 8, "cell": "lstm", "attention": "none", "bidirectional": False}),
 ]
-RECURRENT = [name for name in shipped.names() if shipped.by_name(name).family in ("rnn", "gru", "lstm", "seq2seq")]
+RECURRENT_RUNS = [
+    name for name in shipped.names() if shipped.by_name(name).family in ("rnn", "gru", "lstm", "seq2seq")
+]
 
 
-def made(family: str, task: str, model: dict) -> Run:
-    """A run at its beginning, with one more snapshot whose weights are far from it."""
+def make_run(family: str, task: str, model: dict) -> Run:
+    """An untrained run with a second snapshot of four times larger weights."""
     run = Run(make_recipe(family, task, model=model), seed=3)
     weights = {name: 4 * w for name, w in run.snapshots[0].weights.items()}
     run.snapshots.entries.append(Snapshot(7, weights))
@@ -43,90 +45,97 @@ def made(family: str, task: str, model: dict) -> Run:
 
 
 def cases() -> list:
-    shipped_runs = [pytest.param(lambda name=name: run_registry.open_run(name).run, id=name) for name in RECURRENT]
+    shipped_runs = [
+        pytest.param(lambda name=name: run_registry.open_run(name).run, id=name) for name in RECURRENT_RUNS
+    ]
     return shipped_runs + [
-        pytest.param(lambda one=one: made(*one), id=f"{one[0]}-{'-'.join(map(str, one[2].values()))}") for one in MADE
+        pytest.param(lambda one=one: make_run(*one), id=f"{one[0]}-{'-'.join(map(str, one[2].values()))}")
+        for one in SMALL_MODELS
     ]
 
 
-def by_gate(layer: gates.Workings) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
+def terms_by_gate(layer: gates.GateTerms) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
     names = gates.GATES[layer.kind]
     return dict(
-        zip(names, zip(layer.read.chunk(len(names), -1), layer.kept.chunk(len(names), -1), strict=True), strict=True)
+        zip(
+            names,
+            zip(layer.input_terms.chunk(len(names), -1), layer.recurrent_terms.chunk(len(names), -1), strict=True),
+            strict=True,
+        )
     )
 
 
-def before(layer: gates.Workings, state: str) -> torch.Tensor:
-    """(snapshot, time, unit): the state one step earlier in the order of reading"""
-    values, first = layer.cells.points[state], layer.first[state][:, None]
+def previous_state(layer: gates.GateTerms, state: str) -> torch.Tensor:
+    """(snapshot, time, unit): the state at the position read before"""
+    values, first = layer.states.points[state], layer.initial_states[state][:, None]
     return torch.cat([values[:, 1:], first], 1) if layer.backwards else torch.cat([first, values[:, :-1]], 1)
 
 
 @pytest.mark.parametrize("make", cases())
-def test_the_sums_and_first_states_give_every_gate_and_state(make):
+def test_terms_and_initial_states_give_every_gate_and_state(make):
     run = make()
-    layers = gates.workings_of(run, held_out(run, 1))
+    layers = gates.collect_gate_terms(run, held_out_input(run, 1))
     assert layers
     for layer in layers:
-        seen, sums = layer.cells.points, by_gate(layer)
-        squash = torch.relu if layer.activation == "relu" else torch.tanh
+        points, terms = layer.states.points, terms_by_gate(layer)
+        activation = torch.relu if layer.activation == "relu" else torch.tanh
         close = {"atol": 2e-5, "rtol": 1e-4}
-        for gate, (read, kept) in sums.items():
+        for gate, (from_input, from_state) in terms.items():
             if gate == "candidate" and layer.kind == "gru":
-                total = (read + seen["reset"] * kept).tanh()
+                total = (from_input + points["reset"] * from_state).tanh()
             elif gate in ("candidate", "hidden"):
-                total = squash(read + kept)
+                total = activation(from_input + from_state)
             else:
-                total = (read + kept).sigmoid()
-            torch.testing.assert_close(total, seen[gate], **close)
+                total = (from_input + from_state).sigmoid()
+            torch.testing.assert_close(total, points[gate], **close)
         if layer.kind == "gru":
-            hidden = (1 - seen["update"]) * seen["candidate"] + seen["update"] * before(layer, "hidden")
-            torch.testing.assert_close(hidden, seen["hidden"], **close)
+            hidden = (1 - points["update"]) * points["candidate"] + points["update"] * previous_state(layer, "hidden")
+            torch.testing.assert_close(hidden, points["hidden"], **close)
         if layer.kind == "lstm":
-            cell = seen["forget"] * before(layer, "cell") + seen["input"] * seen["candidate"]
-            torch.testing.assert_close(cell, seen["cell"], **close)
-            torch.testing.assert_close(seen["output"] * seen["cell"].tanh(), seen["hidden"], **close)
+            cell = points["forget"] * previous_state(layer, "cell") + points["input"] * points["candidate"]
+            torch.testing.assert_close(cell, points["cell"], **close)
+            torch.testing.assert_close(points["output"] * points["cell"].tanh(), points["hidden"], **close)
 
 
 def test_measures_are_cores_own():
     run = run_registry.open_run("parity-lstm").run
-    (layer,) = gates.workings_of(run, typed(run, PARITY))
-    sent, forget = layer.arrays(), layer.cells.points["forget"]
+    (layer,) = gates.collect_gate_terms(run, input_from_text(run, PARITY))
+    sent, forget = layer.arrays(), layer.states.points["forget"]
     for i in (0, -1):
         torch.testing.assert_close(sent["forget.saturation"][i], measures.saturation(forget[i][None]))
         torch.testing.assert_close(sent["half_life"][i], measures.half_life(forget[i][None]))
-        shut = (layer.cells.points["candidate"][i].abs() > 0.8).float().mean(0)
-        torch.testing.assert_close(sent["candidate.saturation"][i], shut)
+        saturated = (layer.states.points["candidate"][i].abs() > 0.8).float().mean(0)
+        torch.testing.assert_close(sent["candidate.saturation"][i], saturated)
 
 
 def test_the_path_lies_in_the_plane_of_the_trained_states():
     run = run_registry.open_run("parity-lstm").run
-    (layer,) = gates.workings_of(run, typed(run, PARITY))
-    sent, hidden = layer.arrays(), layer.cells.points["hidden"].double().numpy()  # (snapshot, time, unit)
+    (layer,) = gates.collect_gate_terms(run, input_from_text(run, PARITY))
+    sent, hidden = layer.arrays(), layer.states.points["hidden"].double().numpy()  # (snapshot, time, unit)
     centre = hidden[-1].mean(0)
     _, strengths, axes = np.linalg.svd(hidden[-1] - centre, full_matrices=False)
     for i in (0, len(hidden) // 2, -1):
         expected = (hidden[i] - centre) @ axes[:2].T
-        found = sent["hidden.path"][i, 1:].double().numpy()
-        np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-4)
+        coordinates = sent["hidden.path"][i, 1:].double().numpy()
+        np.testing.assert_allclose(np.abs(coordinates), np.abs(expected), atol=1e-4)
         share = expected.var(0) / hidden[i].var(0).sum()
         np.testing.assert_allclose(sent["hidden.shares"][i], share, atol=1e-4)
     np.testing.assert_allclose(sent["hidden.shares"][-1], (strengths**2 / (strengths**2).sum())[:2], atol=1e-4)
 
 
-def test_signals_are_what_the_tokens_say():
-    found = gates.signals_of(["3", "2", "3", "3"])
-    assert found["parity"] == [1, 1, 0, 1]
-    assert found["position"] == [0, 1, 2, 3]
-    assert found["token 3"] == [1, 0, 1, 1]
-    assert "parity" not in gates.signals_of(["a", "3"])
-    assert gates.signals_of(["3"]) == {}  # nothing moves
+def test_signals_are_computed_from_the_tokens():
+    signals = gates.candidate_signals(["3", "2", "3", "3"])
+    assert signals["parity"] == [1, 1, 0, 1]
+    assert signals["position"] == [0, 1, 2, 3]
+    assert signals["token 3"] == [1, 0, 1, 1]
+    assert "parity" not in gates.candidate_signals(["a", "3"])
+    assert gates.candidate_signals(["3"]) == {}  # a constant is no signal
 
 
 @pytest.mark.parametrize("text", ["3", "3 2", "2 2 2 2"])
 def test_short_and_still_inputs_give_numbers(text):
     run = run_registry.open_run("parity-gru").run
-    _, arrays = payload.unpack(gates.pack_workings(run, typed(run, text), [], []))
+    _, arrays = payload.unpack(gates.pack_gates(run, input_from_text(run, text), [], []))
     assert all(np.isfinite(array).all() for array in arrays.values())
 
 
@@ -134,30 +143,30 @@ def test_a_model_without_recurrence_is_refused_before_it_is_copied(monkeypatch):
     run = run_registry.open_run("induction-gpt").run
     monkeypatch.setattr(gates, "deepcopy", lambda model: pytest.fail("copied"))
     with pytest.raises(InputError, match="no recurrent layers"):
-        gates.gradients_of(run, held_out(run, 0).batch)
+        gates.gradients_through_time(run, held_out_input(run, 0).batch)
 
 
 @pytest.mark.parametrize("last", [float("nan"), float("inf"), 3e38])
-def test_states_that_have_left_all_bounds_leave_the_others_their_path(last):
+def test_one_snapshot_with_infinite_states_leaves_the_others_their_path(last):
     states = torch.randn(3, 5, 4, generator=torch.Generator().manual_seed(0))
     states[-1, 3] = last
-    places, shares = gates.path(states, torch.zeros(3, 4))
-    assert places.shape == (3, 6, 2) and places[:2].isfinite().all() and shares[:2].isfinite().all()
+    path, shares = gates.state_trajectory(states, torch.zeros(3, 4))
+    assert path.shape == (3, 6, 2) and path[:2].isfinite().all() and shares[:2].isfinite().all()
 
 
 def test_gradients_are_autograds_own_and_do_not_end_at_0():
     run = run_registry.open_run("parity-rnn").run
-    problem = typed(run, PARITY)
+    model_input = input_from_text(run, PARITY)
     steps = [snapshot.step for snapshot in run.snapshots]
     header, arrays = payload.unpack(routes.packed_gradients("parity-rnn", PARITY, None, "input"))
     assert header["steps"] == steps
     for i in (0, -1):
         load_parameters(run.model, run.snapshots[i].weights)
-        found = measures.gradient_through_time(run.model.eval(), problem.batch)["layers.0.fwd.hidden"]
-        np.testing.assert_allclose(10 ** arrays["layers.0.fwd"][i], found, rtol=1e-3)
+        gradient = measures.gradient_through_time(run.model.eval(), model_input.batch)["layers.0.fwd.hidden"]
+        np.testing.assert_allclose(10 ** arrays["layers.0.fwd"][i], gradient, rtol=1e-3)
     _, long = payload.unpack(routes.packed_gradients("parity-rnn", None, None, "long"))
     log = long["layers.0.fwd"][-1]
-    assert np.isfinite(log).all() and log[0] - log[-1] < -25  # float32 would have said 0
+    assert np.isfinite(log).all() and log[0] - log[-1] < -25  # 0 in float32
 
 
 def test_an_open_forget_gate_lets_the_gradient_through_and_an_rnn_does_not():
@@ -167,11 +176,13 @@ def test_an_open_forget_gate_lets_the_gradient_through_and_an_rnn_does_not():
     assert reached["lstm 0"] < reached["lstm 1"] < reached["lstm 3"]
 
 
-def test_peers_read_the_same_input():
-    assert routes.peers("parity-gru") == ["parity-rnn", "parity-gru", "parity-lstm"]
-    assert routes.peers("parity-rnn-fails") == ["parity-rnn-fails"]  # other symbols
-    problems: list[Problem] = [held_out(run_registry.open_run(name).run, 4) for name in routes.peers("parity-gru")]
-    assert len({problem.text for problem in problems}) == 1
+def test_comparable_runs_read_the_same_input():
+    assert routes.comparable_runs("parity-gru") == ["parity-rnn", "parity-gru", "parity-lstm"]
+    assert routes.comparable_runs("parity-rnn-fails") == ["parity-rnn-fails"]  # other symbols
+    inputs: list[ModelInput] = [
+        held_out_input(run_registry.open_run(name).run, 4) for name in routes.comparable_runs("parity-gru")
+    ]
+    assert len({model_input.text for model_input in inputs}) == 1
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +198,7 @@ def test_routes_answer_and_refuse_with_a_sentence(client):
     answer = client.post("/api/gates", json={"run": "parity-lstm", "text": PARITY})
     header, arrays = payload.unpack(answer.content)
     assert header["layers"][0]["kind"] == "lstm" and arrays["layers.0.fwd.forget.read"].shape[1:] == (12, 32)
-    for path, question in (
+    for route, body in (
         ("gates", {"run": "parity-lstm", "text": "3 x"}),
         ("gates", {"run": "nobody"}),
         ("gates/gradients", {"run": "dates-bahdanau", "of": "long"}),
@@ -195,11 +206,11 @@ def test_routes_answer_and_refuse_with_a_sentence(client):
         ("gates/gradients", {"run": "induction-gpt", "held_out": 0}),
         ("gates/gradients", {"run": "masked-bert", "held_out": 0}),
     ):
-        problem = client.post(f"/api/{path}", json=question).json()["problem"]
-        assert problem["en"] != problem["zh"] and "Traceback" not in problem["en"]
+        error = client.post(f"/api/{route}", json=body).json()["problem"]
+        assert error["en"] != error["zh"] and "Traceback" not in error["en"]
 
 
-def test_a_run_without_recurrence_has_no_workings(client):
+def test_a_run_without_recurrence_has_no_gates(client):
     header, arrays = payload.unpack(client.post("/api/gates", json={"run": "induction-gpt", "held_out": 0}).content)
     assert header["layers"] == [] and arrays == {}
 

@@ -1,4 +1,4 @@
-"""All 144 heads of BERT-Base on 512 tokens, within a bound of memory and of what travels to the page."""
+"""All 144 heads of BERT-Base on 512 tokens, within a bound of memory and of bytes sent to the page."""
 
 import subprocess
 import sys
@@ -6,16 +6,16 @@ from pathlib import Path
 
 from tests.app.long_input import ALL_WEIGHTS
 
-BOUND = 140  # MB beyond the model: less than all weights together, which are never held
+BOUND = 140  # MB beyond the model: less than all weights together, which are never in memory at once
 SENT = 4  # MB
 
 
-def test_a_look_at_512_tokens_through_bert_base_stays_within_its_bound():
+def test_arrays_of_512_tokens_through_bert_base_stay_within_the_bound():
     root = Path(__file__).resolve().parents[2]
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tests.app.long_input"], cwd=root, capture_output=True, text=True, timeout=280
     )
-    assert told.returncode == 0, told.stderr
-    peak, sent = map(float, told.stdout.split())
+    assert process.returncode == 0, process.stderr
+    peak, sent = map(float, process.stdout.split())
     assert peak < BOUND < ALL_WEIGHTS, f"{peak} MB"
     assert sent < SENT, f"{sent} MB"

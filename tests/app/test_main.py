@@ -1,4 +1,4 @@
-"""What the server offers beside the page, and what it does not."""
+"""The server offers no API documentation page and takes no uploads through Gradio."""
 
 import pytest
 from fastapi.testclient import TestClient

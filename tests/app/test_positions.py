@@ -1,4 +1,4 @@
-"""What the Positions tab is sent: compared with the formulas, with other people's implementations, and with core."""
+"""The arrays of the Positions tab, compared with formulas, with transformers, and with core."""
 
 import json
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ import core
 from app.main import make_app
 from app.service import payload, positions
 from app.service.experiments import extrapolation
-from app.service.positions import LIMITS
+from app.service.positions import SLIDERS
 from app.service.runs import shipped
 from app.service.runs.shipped_introductions import INTRODUCTIONS
 from core import InputError
@@ -34,36 +34,36 @@ def client() -> TestClient:
 @pytest.mark.parametrize("d_model, length", [(4, 8), (32, 64), (128, 128)])
 def test_sinusoidal_is_the_formula(d_model, length):
     _, arrays = positions.sinusoidal(d_model, length)
-    place, pair = np.arange(length)[:, None], np.arange(d_model // 2)
-    angle = place / 10_000 ** (2 * pair / d_model)
+    position, pair = np.arange(length)[:, None], np.arange(d_model // 2)
+    angle = position / 10_000 ** (2 * pair / d_model)
     np.testing.assert_allclose(arrays["table"][:, 0::2], np.sin(angle), atol=1e-6)
     np.testing.assert_allclose(arrays["table"][:, 1::2], np.cos(angle), atol=1e-6)
-    # sin a sin b + cos a cos b = cos (a − b): the dot product knows the offset only
-    offset = (place - place.T)[..., None] / 10_000 ** (2 * pair / d_model)
+    # sin a sin b + cos a cos b = cos (a − b): the dot product depends on the offset only
+    offset = (position - position.T)[..., None] / 10_000 ** (2 * pair / d_model)
     np.testing.assert_allclose(arrays["dots"], np.cos(offset).sum(-1), atol=2e-5)
 
 
 @pytest.mark.parametrize("d_head, length, seed", [(2, 8, 0), (16, 64, 0), (64, 128, 7)])
-def test_rope_turns_as_roformer_does(d_head, length, seed):
+def test_rope_rotates_as_roformer_does(d_head, length, seed):
     _, arrays = positions.rope(d_head, length, seed)
     waves = RoFormerSinusoidalPositionalEmbedding(length, d_head).create_weight()[None, None]
-    q, other = torch.randn(2, d_head, generator=torch.Generator().manual_seed(seed)) / d_head**0.5
-    east = torch.tensor([1.0, 0.0]).repeat(d_head // 2)
-    rows = [vector.expand(1, 1, length, d_head) for vector in (q, other, east)]
-    turned_q, turned_other = RoFormerSelfAttention.apply_rotary_position_embeddings(waves, rows[0], rows[1])
-    turned_east, _ = RoFormerSelfAttention.apply_rotary_position_embeddings(waves, rows[2], rows[2])
-    np.testing.assert_allclose(arrays["turned"].reshape(length, d_head), turned_east[0, 0], atol=1e-6)
-    for key, score in zip((turned_q, turned_other), arrays["scores"], strict=True):
-        np.testing.assert_allclose(score, (turned_q @ key.mT)[0, 0], atol=1e-5)
-    np.testing.assert_allclose(arrays["unturned"], [q @ q, other @ q], atol=1e-6)
+    q, k = torch.randn(2, d_head, generator=torch.Generator().manual_seed(seed)) / d_head**0.5
+    unit_x = torch.tensor([1.0, 0.0]).repeat(d_head // 2)
+    rows = [vector.expand(1, 1, length, d_head) for vector in (q, k, unit_x)]
+    rotated_q, rotated_k = RoFormerSelfAttention.apply_rotary_position_embeddings(waves, rows[0], rows[1])
+    rotated_x, _ = RoFormerSelfAttention.apply_rotary_position_embeddings(waves, rows[2], rows[2])
+    np.testing.assert_allclose(arrays["turned"].reshape(length, d_head), rotated_x[0, 0], atol=1e-6)
+    for key, score in zip((rotated_q, rotated_k), arrays["scores"], strict=True):
+        np.testing.assert_allclose(score, (rotated_q @ key.mT)[0, 0], atol=1e-5)
+    np.testing.assert_allclose(arrays["unturned"], [q @ q, k @ q], atol=1e-6)
 
 
 def test_rope_scores_depend_on_the_offset_only():
     _, arrays = positions.rope(16, 64, 3)
     for score in arrays["scores"]:
         for offset in (-40, -3, 0, 5, 60):
-            along = np.diagonal(score, offset)
-            assert np.ptp(along) < 2e-6
+            diagonal = np.diagonal(score, offset)
+            assert np.ptp(diagonal) < 2e-6
         assert np.ptp(score[0]) > 0.1
 
 
@@ -141,74 +141,74 @@ def test_t5_bias_is_the_runs_own_at_every_snapshot(monkeypatch):
 def test_a_run_without_buckets_shows_a_shipped_one_or_says_that_it_is_untrained():
     header, arrays = positions.t5_trained("parity-rnn")
     assert not header["asked"]
-    shipped_one = "reverse-t5" if "reverse-t5" in shipped.names() else None
-    assert header["run"] == shipped_one and (len(header["steps"]) > 1) == bool(shipped_one)
+    fallback = "reverse-t5" if "reverse-t5" in shipped.names() else None
+    assert header["run"] == fallback and (len(header["steps"]) > 1) == bool(fallback)
     for name in header["parts"]:
         assert np.ptp(arrays[f"{name}.bias"][-1]) > 0
 
 
 @pytest.mark.parametrize("order", ["shuffle", "reverse"])
 def test_only_without_positions_a_reordered_sentence_is_the_same_reordered(order):
-    header, arrays = positions.none("the old dog bites the man", order, 1)
+    header, arrays = positions.no_positions("the old dog bites the man", order, 1)
     apart = dict(zip(header["schemes"], arrays["apart"], strict=True))
     assert apart["none"] < 1e-5
-    blind = {"none", "alibi"} if order == "reverse" else {"none"}  # a mirror keeps all distances
-    assert {scheme for scheme, value in apart.items() if value < 1e-4} == blind
+    order_blind = {"none", "alibi"} if order == "reverse" else {"none"}  # a mirror keeps all distances
+    assert {scheme for scheme, value in apart.items() if value < 1e-4} == order_blind
     cosines = arrays["cosines"][header["schemes"].index("none")]
-    for column, place in enumerate(header["places"]):
-        assert cosines[place, column] == pytest.approx(1, abs=1e-5)
+    for column, row in enumerate(header["places"]):
+        assert cosines[row, column] == pytest.approx(1, abs=1e-5)
     assert cosines[0, header["places"].index(4)] == pytest.approx(1, abs=1e-5)  # the other "the"
 
 
 @pytest.mark.parametrize(
-    "ask",
+    "call",
     [
         lambda: positions.sinusoidal(7, 64),
         lambda: positions.sinusoidal(32, 10**9),
         lambda: positions.rope(16, 64, -1),
         lambda: positions.alibi(0, 16),
         lambda: positions.t5(64, 32, 16),
-        lambda: positions.none("alone", "shuffle", 0),
-        lambda: positions.none("a " * 13, "shuffle", 0),
+        lambda: positions.no_positions("alone", "shuffle", 0),
+        lambda: positions.no_positions("a " * 13, "shuffle", 0),
         lambda: positions.learned("../../etc/passwd"),
     ],
 )
-def test_what_cannot_be_is_refused_in_both_languages(ask):
-    with pytest.raises(InputError) as refusal:
-        ask()
-    assert str(refusal.value).endswith(".") and chinese(refusal.value).endswith("。")
+def test_invalid_options_are_refused_in_both_languages(call):
+    with pytest.raises(InputError) as error:
+        call()
+    assert str(error.value).endswith(".") and chinese(error.value).endswith("。")
 
 
 def test_the_routes_send_what_the_functions_give(client):
-    begun = client.get("/api/positions").json()
-    assert begun["limits"]["d_model"] == {"low": 4, "high": 128, "default": 32, "step": 2}
-    assert begun["comparison"] == json.loads(extrapolation.PATH.read_text())
-    for path, question, picture in [
+    facts = client.get("/api/positions").json()
+    assert facts["limits"]["d_model"] == {"low": 4, "high": 128, "default": 32, "step": 2}
+    assert facts["comparison"] == json.loads(extrapolation.PATH.read_text())
+    for route, options, compute in [
         ("sinusoidal", {"d_model": 8, "length": 16}, positions.sinusoidal),
         ("rope", {"d_head": 8, "length": 16, "seed": 2}, positions.rope),
         ("alibi", {"n_heads": 6, "side": 9}, positions.alibi),
         ("t5", {"n_buckets": 16, "max_distance": 40, "side": 9}, positions.t5),
-        ("none", {"text": "a b c a", "order": "reverse", "seed": 0}, positions.none),
+        ("none", {"text": "a b c a", "order": "reverse", "seed": 0}, positions.no_positions),
         ("learned", {"run": "reverse-transformer"}, positions.learned),
         ("t5-trained", {"run": "parity-rnn"}, positions.t5_trained),
     ]:
-        answer = client.post(f"/api/positions/{path}", json=question)
+        answer = client.post(f"/api/positions/{route}", json=options)
         assert answer.status_code == 200
         _, sent = payload.unpack(answer.content)
-        _, arrays = picture(**question)
+        _, arrays = compute(**options)
         assert sent.keys() == arrays.keys()
         for name, array in arrays.items():
             np.testing.assert_array_equal(sent[name], array)
 
 
-def test_a_refusal_reaches_the_page_as_a_sentence(client):
+def test_an_error_reaches_the_page_as_a_sentence(client):
     answer = client.post("/api/positions/sinusoidal", json={"d_model": 5, "length": 16})
     assert answer.status_code == 422
     assert answer.json()["problem"]["en"] == "d_model goes from 4 to 128 in steps of 2; 5 is not possible."
 
 
-def test_every_default_can_be():
-    positions.check(**{name: limit.default for name, limit in LIMITS.items()})
+def test_every_default_is_in_its_range():
+    positions.check_ranges(**{name: slider.default for name, slider in SLIDERS.items()})
 
 
 def test_the_comparison_is_complete_and_of_todays_recipes():

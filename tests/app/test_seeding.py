@@ -15,10 +15,10 @@ from core.seeding import seeded
 SMALL = core.configure("gpt", n_layers=1, n_heads=2, d_model=8, vocab_size=10)
 INITIALISATIONS = {
     "shipped run": lambda: shipped.load("parity-rnn"),
-    "untrained gradients": lambda: gates._newborn(core.configure("rnn", d_hidden=4), 0),
+    "untrained gradients": lambda: gates._untrained_model(core.configure("rnn", d_hidden=4), 0),
     "thumbnail": lambda: activations.point_activations(SMALL, "logits", None, None, 4, 4),
     "measured costs": lambda: costs.build_seeded(SMALL),
-    "no positions": lambda: positions.none("a b", "reverse", 0),
+    "no positions": lambda: positions.no_positions("a b", "reverse", 0),
 }
 
 

@@ -1,10 +1,10 @@
-"""Heads of one model that do what a head of another does."""
+"""The heads of one model that are most similar to a head of another."""
 
 import numpy as np
 import pytest
 
 from app.service import payload
-from app.service.inputs import typed
+from app.service.inputs import input_from_text
 from app.service.runs import run_registry
 from core.analysis.head_similarity import SIMILAR
 from tests.app.checkpoints.small_checkpoints import post
@@ -12,32 +12,32 @@ from tests.app.checkpoints.small_checkpoints import post
 MINILM = "checkpoint:all-MiniLM-L6-v2"
 
 
-def test_the_toys_previous_token_head_is_found_in_the_real_bert(client):
+def test_the_previous_token_head_of_a_toy_is_found_in_minilm(client):
     toy = run_registry.open_run("induction-gpt").run
-    asked = {"run": "induction-gpt", "text": "t g w b n h c s t g w b n h c s", "step": toy.snapshots[-1].step}
-    answer = client.post("/api/like", json={**asked, "point": "blocks.0.attn", "head": 3, "where": MINILM})
+    request = {"run": "induction-gpt", "text": "t g w b n h c s t g w b n h c s", "step": toy.snapshots[-1].step}
+    answer = client.post("/api/like", json={**request, "point": "blocks.0.attn", "head": 3, "where": MINILM})
     header, arrays = payload.unpack(answer.content)
     best = header["best"][0]
     assert (best["group"], best["layer"], best["head"]) == ("blocks", 0, 2) and best["likeness"] > SIMILAR
     assert header["left_out"] == ["[CLS]", "[SEP]"] and header["of"]["left_out"] == [] and header["heads"] == 72
-    likenesses = [one["likeness"] for one in header["best"]]
-    assert len(likenesses) == 5 and likenesses == sorted(likenesses, reverse=True)
+    similarities = [entry["likeness"] for entry in header["best"]]
+    assert len(similarities) == 5 and similarities == sorted(similarities, reverse=True)
     run = run_registry.open_run(MINILM).run
-    (tape,) = run.replay(*typed(run, asked["text"]).batch.inputs, "blocks.0.attn.weights")
+    (tape,) = run.replay(*input_from_text(run, request["text"]).batch.inputs, "blocks.0.attn.weights")
     np.testing.assert_allclose(arrays["best.weights"][0], tape["blocks.0.attn.weights"][0, 2], atol=1e-6)
     inner = tape["blocks.0.attn.weights"][0, 2, 1:-1, 1:-1]
     assert best["profile"]["previous"] == pytest.approx(float(inner.diagonal(-1).mean()), abs=1e-5)
 
 
-def test_nobody_is_told_that_a_head_is_like_itself(client):
+def test_a_head_is_not_compared_with_itself(client):
     toy = run_registry.open_run("induction-gpt").run
-    asked = {"run": "induction-gpt", "text": "t g w b n h c s t g w b n h c s", "point": "blocks.1.attn"}
+    request = {"run": "induction-gpt", "text": "t g w b n h c s t g w b n h c s", "point": "blocks.1.attn"}
     for head in range(4):
-        body = {**asked, "head": head, "where": "induction-gpt"}
+        body = {**request, "head": head, "where": "induction-gpt"}
         now, _ = payload.unpack(client.post("/api/like", json={**body, "step": toy.snapshots[-1].step}).content)
-        assert (1, head) not in [(one["layer"], one["head"]) for one in now["best"]] and now["heads"] == 7
+        assert (1, head) not in [(entry["layer"], entry["head"]) for entry in now["best"]] and now["heads"] == 7
         before, _ = payload.unpack(client.post("/api/like", json={**body, "step": toy.snapshots[-2].step}).content)
-        assert before["heads"] == 8, "what became of it later is another matter"
+        assert before["heads"] == 8, "the same head at a later step counts"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_nobody_is_told_that_a_head_is_like_itself(client):
         ({"step": 999_999}, "no snapshot of step 999999"),
     ],
 )
-def test_what_cannot_be_compared_gets_a_sentence(client, changes, words):
+def test_invalid_requests_are_refused_with_a_sentence(client, changes, words):
     toy = run_registry.open_run("induction-gpt").run
     body = {
         "run": "induction-gpt", "text": "t g w b t g w b", "step": toy.snapshots[-1].step,

@@ -1,4 +1,4 @@
-"""Everything on screen exists in both languages, and every word the scripts ask for exists."""
+"""The page's words exist in both languages, and every word the scripts use exists."""
 
 import json
 import re
@@ -8,18 +8,18 @@ from pathlib import Path
 from app.i18n import LOCALES, WORDS
 
 JS = Path(__file__).resolve().parents[2] / "static/js"
-ASKED = re.compile(r'(?<![.\w])(?:say|has)\("([\w.\-]+)"')
+USED = re.compile(r'(?<![.\w])(?:say|has)\("([\w.\-]+)"')
 
 
-def blanks(text: str) -> set[tuple[str, str]]:
+def fields(text: str) -> set[tuple[str, str]]:
     return {(name, mark) for _, name, mark, _ in string.Formatter().parse(text) if name}
 
 
-def test_both_languages_have_the_same_words_with_the_same_blanks():
+def test_both_languages_have_the_same_words_with_the_same_fields():
     assert WORDS["en"].keys() == WORDS["zh"].keys()
     for key, text in WORDS["en"].items():
         assert text.strip() and WORDS["zh"][key].strip(), key
-        assert blanks(text) == blanks(WORDS["zh"][key]), key
+        assert fields(text) == fields(WORDS["zh"][key]), key
         assert text.count("**") == WORDS["zh"][key].count("**"), key
 
 
@@ -29,6 +29,6 @@ def test_no_word_stands_in_two_files():
         assert sum(map(len, parts)) == len(WORDS[folder.name]), folder.name
 
 
-def test_every_word_the_page_asks_for_is_there():
-    asked = {key for path in JS.glob("*.js") for key in ASKED.findall(path.read_text("utf-8"))}
-    assert asked and asked <= WORDS["en"].keys(), asked - WORDS["en"].keys()
+def test_every_word_the_scripts_use_exists():
+    used = {key for path in JS.glob("*.js") for key in USED.findall(path.read_text("utf-8"))}
+    assert used and used <= WORDS["en"].keys(), used - WORDS["en"].keys()

@@ -18,11 +18,11 @@ import torch
 from bertviz import model_view
 from playwright.sync_api import Browser, sync_playwright
 
-from app.service.bertviz_frame import installed
+from app.service.bertviz_frame import read_package_file
 from tests.bench.ui_busy import busy
 from tests.bench.ui_measure import moves, new_page, p95
 from tests.browser.conftest import CHROMIUM_ARGS, LIBRARIES, _chromium
-from tests.browser.driving import choose_run, open_app, shown
+from tests.browser.page_driver import choose_run, open_app, page_state
 
 ROOT = Path(__file__).resolve().parents[2]
 OPENINGS = 5
@@ -83,7 +83,7 @@ def served(side: str) -> Iterator[str]:
 def redraws(browser: Browser, ours: str, bare: str) -> None:
     print("Redraw in the page (goal: p95 ≤ 50 ms, no request)")
     page = open_app(new_page(browser, ours))
-    last = shown(page, "s.shown.look.steps.length") - 1
+    last = page_state(page, "s.shown.look.steps.length") - 1
     moves(page, "another head", [{"layer": i % 2, "head": i % 4} for i in range(8)])
     moves(page, "another moment", [{"moment": i % (last + 1)} for i in range(last + 1)])
     moves(page, "another moment, as arcs", [{"focus": "arcs", "moment": i % (last + 1)} for i in range(last + 1)])
@@ -139,8 +139,8 @@ def bertviz_model_view(browser: Browser) -> float:
     """BertViz's own model view of as many maps, its scripts at hand instead of fetched."""
     weights = torch.rand(12, 1, 12, 64, 64).softmax(-1)
     html = model_view(list(weights), [str(i) for i in range(64)], html_action="return").data
-    jquery = installed("XStatic-jQuery", "xstatic/pkg/jquery/data/jquery.min.js")
-    d3 = installed("mpld3", "mpld3/js/d3.v5.min.js")
+    jquery = read_package_file("XStatic-jQuery", "xstatic/pkg/jquery/data/jquery.min.js")
+    d3 = read_package_file("mpld3", "mpld3/js/d3.v5.min.js")
     loader = "const require = { config() {} }, requirejs = (names, draw) => draw(jQuery, d3);"
     scripts = "".join(f"<script>{script}</script>" for script in (jquery, d3, loader))
     page = browser.new_context().new_page()

@@ -7,7 +7,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 from tests.bench.ui_measure import moves, new_page, p95
-from tests.browser.driving import open_app, shown
+from tests.browser.page_driver import open_app, page_state
 
 REQUESTS = 40
 WATCHED_SECONDS = 10
@@ -67,7 +67,7 @@ def requests(salt: int) -> dict[str, tuple[str, list[dict[str, Any]]]]:
 def busy(browser: Browser, url: str) -> None:
     print("Idle, and while two models are trained (goal: p95 of a request ≤ 300 ms, of a move ≤ 50 ms)")
     page = open_app(new_page(browser, url))
-    last = shown(page, "s.shown.look.steps.length") - 1
+    last = page_state(page, "s.shown.look.steps.length") - 1
     scrub = [{"moment": i} for i in range(last + 1)]
     idle = {name: p95(page.evaluate(REQUEST, list(calls))) for name, calls in requests(0).items()}
     calm = p95(moves(page, "another moment, idle", scrub))

@@ -18,10 +18,10 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, e
 from app.routes.errors import NOT_YET, REFUSED
 
 ROOT = Path(__file__).resolve().parents[2]
-LIBRARIES = ROOT / ".browser/lib"  # what install_chromium.sh fetched for Playwright's driver
-GUARD = Path(__file__).parent / "guard"  # is on the path of every app that the tests start
+LIBRARIES = ROOT / ".browser/lib"  # fetched by install_chromium.sh for Playwright's driver
+GUARD = Path(__file__).parent / "network_guard"  # on PYTHONPATH of every app that the tests start
 START_SECONDS = 120
-expect.set_options(timeout=20_000)  # on a busy machine the page is slow; what it shows must be right all the same
+expect.set_options(timeout=20_000)  # the page is slow on a busy machine
 CHROMIUM_ARGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -30,7 +30,7 @@ CHROMIUM_ARGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no other machine is there
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no other host resolves
 ]
 
 
@@ -48,11 +48,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _chromium() -> str:
-    places = ("chromium-headless-shell", ROOT / ".browser/chromium", "chromium")
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, places)), None)
-    if not found:
+    names = ("chromium-headless-shell", ROOT / ".browser/chromium", "chromium")
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if not path:
         pytest.fail("There is no Chromium: run `make setup`, or set CHROMIUM to one.", pytrace=False)
-    return found
+    return path
 
 
 def free_port() -> int:
@@ -61,8 +61,8 @@ def free_port() -> int:
         return sock.getsockname()[1]
 
 
-def _answers(url: str) -> bool:
-    # Straight to the app, whatever proxy the environment names.
+def _responds(url: str) -> bool:
+    # Without the proxy that the environment may name.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(url, timeout=5) as response:
@@ -72,8 +72,8 @@ def _answers(url: str) -> bool:
 
 
 @contextmanager
-def served(command: list[str], port: int, folder: Path) -> Iterator[str]:
-    """The address of an app that runs as long as it is needed. It fails if the app dies or reaches beyond this machine."""
+def serve_app(command: list[str], port: int, folder: Path) -> Iterator[str]:
+    """Runs an app and yields its address; fails if the app dies or connects to another machine."""
     url, log, reached = f"http://127.0.0.1:{port}", folder / "output.txt", folder / "reached.txt"
     search = os.pathsep.join([str(GUARD), *filter(None, [os.environ.get("PYTHONPATH")])])
     with log.open("wb") as out:
@@ -88,7 +88,7 @@ def served(command: list[str], port: int, folder: Path) -> Iterator[str]:
         )
     try:
         deadline = time.monotonic() + START_SECONDS
-        while not _answers(url):
+        while not _responds(url):
             if app.poll() is not None:
                 why = f"ended with code {app.returncode}"
             elif time.monotonic() > deadline:
@@ -105,7 +105,7 @@ def served(command: list[str], port: int, folder: Path) -> Iterator[str]:
                 pytrace=False,
             )
         if reached.exists():
-            pytest.fail(f"The app reached for other machines:\n{reached.read_text()}", pytrace=False)
+            pytest.fail(f"The app connected to other machines:\n{reached.read_text()}", pytrace=False)
     finally:
         _stop(app)
 
@@ -116,7 +116,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     port, folder = free_port(), tmp_path_factory.mktemp("app")
     folders = ["--store", str(folder / "runs"), "--checkpoints", str(folder / "checkpoints")]
     command = ["-m", "app.main", "--port", str(port), "--no-open", *folders]
-    with served(command, port, folder) as url:
+    with serve_app(command, port, folder) as url:
         yield url
 
 
@@ -147,73 +147,76 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def troubles() -> list[str]:
-    """What the open pages log as errors, throw, or ask for outside the app."""
+def page_errors() -> list[str]:
+    """Console errors, exceptions and requests outside the app, of all open pages."""
     return []
 
 
 @pytest.fixture(scope="session")
-def kept_contexts() -> dict[str, BrowserContext]:
-    """By app and options: a browser that has been here before has the scripts, and nothing else, of its last visit."""
+def cached_contexts() -> dict[str, BrowserContext]:
+    """By app and options: contexts whose HTTP cache has the scripts; storage is cleared after each test."""
     return {}
 
 
 @pytest.fixture
 def new_page(
-    browser: Browser, app_url: str, kept_contexts: dict[str, BrowserContext], troubles: list[str]
+    browser: Browser, app_url: str, cached_contexts: dict[str, BrowserContext], page_errors: list[str]
 ) -> Iterator[Callable[..., Page]]:
-    """Opens pages, each as of a person of its own, with the given options (viewport, locale, ...).
+    """Opens pages, each in a browser context of its own, with the given options (viewport, locale, ...).
 
-    The test fails if one of them logs an error, throws, or asks for anything outside the app.
+    The test fails if one of them logs an error, throws, or requests anything outside the app.
     """
-    troubles.clear()
+    page_errors.clear()
     used: list[BrowserContext] = []
 
     def open_page(**options) -> Page:
         name = repr((app_url, sorted(options.items())))
-        context = kept_contexts.get(name)
+        context = cached_contexts.get(name)
         if context is None:
-            context = kept_contexts[name] = watched(browser, app_url, troubles, options)
+            context = cached_contexts[name] = monitored_context(browser, app_url, page_errors, options)
         elif context in used:
-            context = watched(browser, app_url, troubles, options)
+            context = monitored_context(browser, app_url, page_errors, options)
         used.append(context)
         return context.new_page()
 
     yield open_page
     for context in used:
-        if context in kept_contexts.values():
+        if context in cached_contexts.values():
             for page in context.pages:
                 page.evaluate("localStorage.clear(); sessionStorage.clear()")
                 page.close()
             context.clear_cookies()
         else:
             context.close()
-    if troubles:
-        pytest.fail("\n".join(dict.fromkeys(troubles)), pytrace=False)
+    if page_errors:
+        pytest.fail("\n".join(dict.fromkeys(page_errors)), pytrace=False)
 
 
-def logged(message: ConsoleMessage) -> bool:
-    """An error of the page; that a request was refused, browsers log by themselves, and the page has told why."""
+def is_error(message: ConsoleMessage) -> bool:
+    """Is it an error of the page? Refused requests, which the browser logs and the page explains, are not."""
     refused = any(f"responded with a status of {status}" in message.text for status in (REFUSED, NOT_YET))
     return message.type == "error" and not refused
 
 
-def watched(browser: Browser, app_url: str, troubles: list[str], options: dict) -> BrowserContext:
-    """A browser of somebody's own, whose troubles are noted."""
+def monitored_context(browser: Browser, app_url: str, page_errors: list[str], options: dict) -> BrowserContext:
+    """A new browser context that appends its errors to `page_errors`."""
     local = (f"{app_url}/", f"{app_url.replace('http', 'ws', 1)}/", "data:", "blob:", "about:")
 
-    def own(url: str) -> bool:
+    def is_local(url: str) -> bool:
         return url.startswith(local)
 
-    # Requests made by a service worker would not be told of.
+    # Requests of a service worker raise no event.
     context = browser.new_context(**{"base_url": app_url, "service_workers": "block", **options})
-    context.on("request", lambda one: own(one.url) or troubles.append(f"request outside the app: {one.url}"))
-    context.on("weberror", lambda error: troubles.append(f"page error: {error.error}"))
-    context.on("console", lambda one: logged(one) and troubles.append(f"console error: {one.text}"))
+    context.on(
+        "request",
+        lambda request: is_local(request.url) or page_errors.append(f"request outside the app: {request.url}"),
+    )
+    context.on("weberror", lambda error: page_errors.append(f"page error: {error.error}"))
+    context.on("console", lambda message: is_error(message) and page_errors.append(f"console error: {message.text}"))
     context.on(
         "page",
         lambda page: page.on(
-            "websocket", lambda ws: own(ws.url) or troubles.append(f"connection outside the app: {ws.url}")
+            "websocket", lambda ws: is_local(ws.url) or page_errors.append(f"connection outside the app: {ws.url}")
         ),
     )
     return context

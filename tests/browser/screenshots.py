@@ -1,4 +1,4 @@
-"""Take the README's pictures from the running app: `make screenshots`."""
+"""Screenshots of the running app for the README: `make screenshots`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.driving import choose_run, open_app
-from tests.browser.training import choose, open_train, press_train, until
+from tests.browser.page_driver import choose_run, open_app
+from tests.browser.train_tab import choose_recipe, open_train, press_train, wait_for_run
 
 FOLDER = Path(__file__).resolve().parents[2] / "static/screenshots"
 SIZE = {"width": 1440, "height": 900}
@@ -29,18 +29,18 @@ def test_take(new_page, file, run, tab, ground, back):
     page.locator("body").click(position={"x": 700, "y": 70})
     for _ in range(back):
         page.keyboard.press("ArrowLeft")
-    keep(page, file)
+    save(page, file)
 
 
 def test_take_training(new_page):
     page = open_train(new_page, (SIZE["width"], SIZE["height"]), "dark")
-    choose(page, "gpt", "induction")
+    choose_recipe(page, "gpt", "induction")
     press_train(page)
-    until(page, "one.history.length > 250", 120)
-    keep(page, "train-dark")
+    wait_for_run(page, "one.history.length > 250", 120)
+    save(page, "train-dark")
 
 
-def keep(page: Page, file: str) -> None:
+def save(page: Page, file: str) -> None:
     page.wait_for_timeout(SETTLED_MS)
     FOLDER.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=FOLDER / f"{file}.png")

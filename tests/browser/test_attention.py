@@ -1,4 +1,4 @@
-"""The Attention tab: its numbers are core's, at every moment; any token stays text; 512 tokens × 144 heads stay usable."""
+"""The Attention tab: its numbers are core's at every snapshot; any token stays text; 512 tokens × 144 heads work."""
 
 import csv
 import io
@@ -14,14 +14,14 @@ from playwright.sync_api import Frame, Page, expect
 import core
 from app.i18n import WORDS
 from app.service import attention_arithmetic
-from app.service.inputs import held_out, typed
+from app.service.inputs import held_out_input, input_from_text
 from app.service.runs import shipped
-from app.service.snapshot_arrays import look
+from app.service.snapshot_arrays import collect_arrays
 from core.analysis import measures
 from core.analysis.training_events import ROLE_THRESHOLD
-from tests.browser import long_app
-from tests.browser.conftest import free_port, served
-from tests.browser.driving import choose_run, open_app, shown
+from tests.browser import long_run_app
+from tests.browser.conftest import free_port, serve_app
+from tests.browser.page_driver import choose_run, open_app, page_state
 
 FIRST = shipped.SHIPPED_RUNS[0]
 
@@ -30,21 +30,21 @@ FIRST = shipped.SHIPPED_RUNS[0]
 def app_url(tmp_path_factory) -> Iterator[str]:
     """An app that also offers a long run and odd ones."""
     port = free_port()
-    with served(["-m", "tests.browser.long_app", str(port)], port, tmp_path_factory.mktemp("long")) as url:
+    with serve_app(["-m", "tests.browser.long_run_app", str(port)], port, tmp_path_factory.mktemp("long")) as url:
         yield url
 
 
 @pytest.fixture(scope="module")
-def seen():
+def first_run():
     run = shipped.load(FIRST.name).run
-    return run, typed(run, FIRST.first_input), look(run, typed(run, FIRST.first_input))
+    return run, input_from_text(run, FIRST.first_input), collect_arrays(run, input_from_text(run, FIRST.first_input))
 
 
 def move(page: Page, **changes) -> None:
     page.evaluate("(changes) => import('/ours/js/store.js').then((s) => s.set(changes))", changes)
 
 
-def saved(page: Page, figure: str, kind: str = "CSV") -> str:
+def download(page: Page, figure: str, kind: str = "CSV") -> str:
     with page.expect_download() as download:
         page.locator(figure).get_by_role("button", name=kind, exact=True).click()
     return Path(download.value.path()).read_text("utf-8")
@@ -66,60 +66,64 @@ def arithmetic_shown(page: Page, step: int) -> dict[str, str]:
     )
 
 
-def test_map_caption_and_report_show_what_core_computes_at_every_moment(new_page, seen):
-    looked = seen[2]
+def test_map_caption_and_report_show_what_core_computes_at_every_moment(new_page, first_run):
+    arrays = first_run[2]
     page = open_app(new_page)
-    heads, last = looked.heads[0], len(looked.steps) - 1
+    heads, last = arrays.attention[0], len(arrays.steps) - 1
     for moment, layer, head in ((last, 1, 0), (last // 2, 0, 2), (0, 1, 3)):
         move(page, moment=moment, layer=layer, head=head)
         expect(page.locator(".one-head h3")).to_have_text(f"Head {layer}.{head}")
-        np.testing.assert_allclose(numbers(saved(page, ".one-head")), heads.weights[moment, layer, head], atol=1e-6)
-        told = {n: float(v[moment, layer, head]) for n, v in heads.measures.items()}
-        for name, value in told.items():
+        np.testing.assert_allclose(
+            numbers(download(page, ".one-head")), heads.weights[moment, layer, head], atol=1e-6
+        )
+        scores = {n: float(v[moment, layer, head]) for n, v in heads.measures.items()}
+        for name, value in scores.items():
             shown_value = page.locator(f".report [data-measure={name}]")
             assert float(shown_value.get_attribute("data-value")) == pytest.approx(value, abs=1e-6)
             expect(shown_value).to_have_text(f"{value:.2f}")
-        role = max(set(told) - {"entropy", "distance"}, key=told.get)
-        digits = 0 if told[role] >= ROLE_THRESHOLD else 1
-        expect(page.locator(".one-head .caption")).to_contain_text(f"{100 * told[role]:.{digits}f} %")
+        role = max(set(scores) - {"entropy", "distance"}, key=scores.get)
+        digits = 0 if scores[role] >= ROLE_THRESHOLD else 1
+        expect(page.locator(".one-head .caption")).to_contain_text(f"{100 * scores[role]:.{digits}f} %")
         expect(page.locator(".report .caption")).to_contain_text(
-            "no clear role" if told[role] < ROLE_THRESHOLD else "since step"
+            "no clear role" if scores[role] < ROLE_THRESHOLD else "since step"
         )
-    curves = numbers(saved(page, ".report"))
+    curves = numbers(download(page, ".report"))
     expected = np.stack([values[:, 1, 3] for values in heads.measures.values()], 1)
     np.testing.assert_allclose(curves, expected, atol=1e-6)
 
 
-def test_a_clicked_cell_shows_its_arithmetic_and_keeps_it_in_step(new_page, seen):
-    run, problem, looked = seen
+def test_a_clicked_cell_shows_its_arithmetic_and_keeps_it_in_step(new_page, first_run):
+    run, model_input, arrays = first_run
     page = open_app(new_page)
-    assert arithmetic_shown(page, looked.steps[-1])["weight"], "a cell is chosen from the start"
+    assert arithmetic_shown(page, arrays.steps[-1])["weight"], "a cell is chosen from the start"
     canvas = page.locator(".one-head canvas.heatmap")
     box = canvas.bounding_box()
     canvas.hover(position={"x": box["width"] * 0.2, "y": box["height"] * 0.7})
     canvas.click(position={"x": box["width"] * 0.2, "y": box["height"] * 0.7})
-    query, key = shown(page, "s.state.cell")
-    chosen = shown(page, "[s.state.layer, s.state.head]")
-    weight = looked.heads[0].weights[-1, *chosen, query, key]
+    query, key = page_state(page, "s.state.cell")
+    selected = page_state(page, "[s.state.layer, s.state.head]")
+    weight = arrays.attention[0].weights[-1, *selected, query, key]
     expect(page.locator(".as-map .tip")).to_contain_text(f"{weight:.4f}")
-    for moment, layer, head in ((len(looked.steps) - 1, *chosen), (5, *chosen), (9, 0, 1)):
+    for moment, layer, head in ((len(arrays.steps) - 1, *selected), (5, *selected), (9, 0, 1)):
         move(page, moment=moment, layer=layer, head=head)
-        step = looked.steps[moment]
+        step = arrays.steps[moment]
         expect(page.locator(".arithmetic .figure-tools small")).to_contain_text(f"Head {layer}.{head}")
         parts = arithmetic_shown(page, step)
-        cell = attention_arithmetic.cell(run, problem, step, f"blocks.{layer}.attn", head, query, key)
+        cell = attention_arithmetic.weight_arithmetic(
+            run, model_input, step, f"blocks.{layer}.attn", head, query, key
+        )
         for part, value in (("dot", cell["dot"]), ("scaled", cell["dot"] * cell["scale"]), ("score", cell["score"])):
             assert float(parts[part]) == pytest.approx(value, abs=1e-4)
         assert float(parts["weight"]) == pytest.approx(cell["weight"], abs=1e-6)
         assert float(parts["exp"]) == pytest.approx(cell["exp"], rel=1e-4)
         assert float(parts["total"]) == pytest.approx(cell["sum_exp"], rel=1e-4)
         assert page.locator(".terms rect").count() == len(cell["terms"])
-        assert shown(page, "s.state.cell") == [query, key], "the choice survives another head and another moment"
+        assert page_state(page, "s.state.cell") == [query, key], "the choice survives another head and another moment"
 
 
-def test_pointing_at_a_token_shows_its_row_and_column_in_map_and_sidebar(new_page, seen):
+def test_pointing_at_a_token_shows_its_row_and_column_in_map_and_sidebar(new_page, first_run):
     page = open_app(new_page)
-    weights = seen[2].heads[0].weights[-1, *shown(page, "[s.state.layer, s.state.head]")]
+    weights = first_run[2].attention[0].weights[-1, *page_state(page, "[s.state.layer, s.state.head]")]
     page.locator(".view-sidebar .token").nth(10).hover()
     tip = page.locator(".as-map .tip")
     expect(tip).to_contain_text(f"({int(weights[10].argmax())}): {weights[10].max():.4f}")
@@ -129,17 +133,17 @@ def test_pointing_at_a_token_shows_its_row_and_column_in_map_and_sidebar(new_pag
     assert page.locator(".view-sidebar .token.hot").count() >= 1
 
 
-def test_rollout_is_cores_and_offered_where_there_is_one(new_page, seen):
+def test_rollout_is_cores_and_offered_where_there_is_one(new_page, first_run):
     page = open_app(new_page)
     view(page, "rollout")
-    for moment, layer in ((len(seen[2].steps) - 1, 1), (4, 0)):
+    for moment, layer in ((len(first_run[2].steps) - 1, 1), (4, 0)):
         move(page, moment=moment, layer=layer)
         expect(page.locator(".one-head h3")).to_contain_text(str(layer))
-        expected = measures.rollout(seen[2].heads[0].weights[moment])[layer]
-        np.testing.assert_allclose(numbers(saved(page, ".one-head")), expected, atol=1e-6)
+        expected = measures.rollout(first_run[2].attention[0].weights[moment])[layer]
+        np.testing.assert_allclose(numbers(download(page, ".one-head")), expected, atol=1e-6)
     choose_run(page, "copy-transformer")  # opens with its cross-attention
     expect(page.locator(".one-head canvas.heatmap")).to_be_visible()
-    assert shown(page, "s.state.focus") == "map" and page.locator("[data-value=rollout]").count() == 0
+    assert page_state(page, "s.state.focus") == "map" and page.locator("[data-value=rollout]").count() == 0
     page.locator("[data-value='encoder.blocks']").click()
     view(page, "rollout")
     expect(page.locator(".one-head h3")).to_contain_text("Rollout")
@@ -151,14 +155,14 @@ def frame_drawn(page: Page, step: int) -> Frame:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_bertviz_draws_our_tensors_and_follows_the_moment(new_page, seen, theme):
-    run, problem, looked = seen
+def test_bertviz_draws_our_tensors_and_follows_the_moment(new_page, first_run, theme):
+    run, model_input, arrays = first_run
     page = open_app(new_page, theme=theme)
-    layer, weights = shown(page, "s.state.layer"), looked.heads[0].weights
+    layer, weights = page_state(page, "s.state.layer"), arrays.attention[0].weights
     view(page, "head")
-    for moment in (len(looked.steps) - 1, 6):
+    for moment in (len(arrays.steps) - 1, 6):
         move(page, moment=moment)
-        frame = frame_drawn(page, looked.steps[moment])
+        frame = frame_drawn(page, arrays.steps[moment])
         lines = frame.evaluate(
             "[...document.querySelectorAll('#attention line')].map((l) => +l.getAttribute('stroke-opacity'))"
         )
@@ -168,19 +172,21 @@ def test_bertviz_draws_our_tensors_and_follows_the_moment(new_page, seen, theme)
     )
     assert abs(brightness(ground) - brightness(ink)) > 150, (ground, ink)
     view(page, "model")
-    frame = frame_drawn(page, looked.steps[6])
+    frame = frame_drawn(page, arrays.steps[6])
     lines = frame.evaluate(
         "[...document.querySelectorAll('#vis svg > g line')].map((l) => +l.getAttribute('stroke-opacity'))"
     )
     np.testing.assert_allclose(lines, weights[6].flatten(), atol=1e-5)
     view(page, "neuron")
-    frame = frame_drawn(page, looked.steps[6])
-    queries, _, _ = attention_arithmetic.vectors(run, problem, looked.steps[6], [f"blocks.{layer}.attn"])
+    frame = frame_drawn(page, arrays.steps[6])
+    queries, _, _ = attention_arithmetic.query_key_vectors(
+        run, model_input, arrays.steps[6], [f"blocks.{layer}.attn"]
+    )
     drawn = frame.evaluate(
         "[...document.querySelectorAll('#expanded #queries .element')].map((e) => +e.dataset.value)"
     )
-    np.testing.assert_allclose(drawn, queries[0, shown(page, "s.state.head")].flatten(), atol=1e-5)
-    assert "<svg" in saved(page, ".bertviz", "SVG")
+    np.testing.assert_allclose(drawn, queries[0, page_state(page, "s.state.head")].flatten(), atol=1e-5)
+    assert "<svg" in download(page, ".bertviz", "SVG")
     expect(page.locator("iframe")).to_have_attribute("sandbox", "allow-scripts")
 
 
@@ -191,36 +197,36 @@ def brightness(colour: str) -> float:
 def test_any_token_stays_text_everywhere(new_page):
     page = open_app(new_page)
     page.on("dialog", lambda dialog: pytest.fail(f"a token opened a dialog: {dialog.message}"))
-    choose_run(page, long_app.ODD_NAME)
-    tokens = shown(page, "s.shown.look.axes.source")
+    choose_run(page, long_run_app.ODD_NAME)
+    tokens = page_state(page, "s.shown.look.axes.source")
     assert "</script><img src=x onerror=alert(1)>" in tokens and "w" * 10_000 in tokens
     page.locator(".one-head canvas.heatmap").focus()
     for _ in range(len(tokens)):
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    expect(page.locator(".sum dd.query")).to_contain_text(tokens[shown(page, "s.state.cell[0]")][:12])
+    expect(page.locator(".sum dd.query")).to_contain_text(tokens[page_state(page, "s.state.cell[0]")][:12])
     move(page, cell=[tokens.index("**stars**"), 0])
     expect(page.locator(".cell-caption")).to_contain_text("*\u2060*stars*\u2060*")
     for way in ("arcs", "rollout", "head", "model", "neuron"):
         view(page, way)
         if way in ("head", "model", "neuron"):
-            frame = frame_drawn(page, shown(page, "s.shown.look.steps[s.state.moment]"))
+            frame = frame_drawn(page, page_state(page, "s.shown.look.steps[s.state.moment]"))
             assert frame.evaluate("document.querySelectorAll('img, b').length") == 0
             if way != "model":  # which names tokens only of a head that is clicked
                 assert "</script><…" in frame.evaluate("document.querySelector('#vis').textContent")
         assert page.locator(".view img").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     view(page, "map")
-    assert [row[0] for row in csv.reader(io.StringIO(saved(page, ".one-head")))][1:] == tokens
+    assert [row[0] for row in csv.reader(io.StringIO(download(page, ".one-head")))][1:] == tokens
 
 
 def test_any_token_stays_text_among_the_gates_and_in_positions(new_page):
     page = open_app(new_page)
     page.on("dialog", lambda dialog: pytest.fail(f"a token opened a dialog: {dialog.message}"))
-    choose_run(page, long_app.ODD_LSTM)
+    choose_run(page, long_run_app.ODD_LSTM)
     page.locator("#tab-gates-button").click()
-    tokens = shown(page, "s.shown.look.axes.source")
+    tokens = page_state(page, "s.shown.look.axes.source")
     assert "</script><img src=x onerror=alert(1)>" in tokens and "w" * 10_000 in tokens
     equations = page.locator(".gates-equations h3, .gates-equations h4").first
     for at, token in enumerate(tokens):
@@ -232,7 +238,7 @@ def test_any_token_stays_text_among_the_gates_and_in_positions(new_page):
         page.wait_for_timeout(400)
         assert page.locator(".view img, .view script").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
-    assert next(csv.reader(io.StringIO(saved(page, ".gates-units"))))[-len(tokens) :] == tokens
+    assert next(csv.reader(io.StringIO(download(page, ".gates-units"))))[-len(tokens) :] == tokens
     page.locator("#tab-positions-button").click()
     page.locator("#positions [data-value=none]").first.click()
     words = page.locator(
@@ -246,19 +252,17 @@ def test_any_token_stays_text_among_the_gates_and_in_positions(new_page):
 
 def test_512_tokens_by_144_heads_are_pooled_at_first_and_exact_on_the_way(new_page):
     page = open_app(new_page)
-    choose_run(page, long_app.NAME)
-    run = long_app.long_run()
-    problem = held_out(run, 0)
+    choose_run(page, long_run_app.NAME)
+    run = long_run_app.long_run()
+    problem = held_out_input(run, 0)
     with torch.no_grad(), core.capture(run.model.eval(), "blocks.4.attn.weights") as tape:
         run.model(*problem.batch.inputs)
     move(page, layer=4, head=7)
     expect(page.locator(".grid .caption")).to_contain_text("4 × 4 of the 512 tokens")
     wait_until_exact(page)
-    shown_weights = numbers(saved(page, ".one-head"))
+    shown_weights = numbers(download(page, ".one-head"))
     assert shown_weights.shape == (512, 512)
-    np.testing.assert_allclose(
-        shown_weights, tape["blocks.4.attn.weights"][0, 7], atol=1e-4
-    )  # kept in half precision
+    np.testing.assert_allclose(shown_weights, tape["blocks.4.attn.weights"][0, 7], atol=1e-4)  # snapshots are float16
     canvas = page.locator(".one-head canvas.heatmap")
     canvas.hover(position={"x": 200, "y": 200})
     for _ in range(6):
@@ -321,9 +325,9 @@ def test_numbers_of_another_run_are_never_read_as_this_ones(new_page):
     expect(page.locator(".sum dd.query")).to_contain_text("m")
 
 
-def test_the_newest_question_wins(new_page, seen):
+def test_the_newest_question_wins(new_page, first_run):
     page = open_app(new_page)
-    steps = seen[2].steps
+    steps = first_run[2].steps
     for moment in (0, 3, 8, 2, 11):
         move(page, moment=moment)
     parts = arithmetic_shown(page, steps[11])

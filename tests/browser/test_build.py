@@ -1,4 +1,4 @@
-"""The Build tab: every family and size is drawn as the model is, from its own controls, in both languages."""
+"""The Build tab: the diagram of every family and size equals the model, made from its controls, in both languages."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import core
 from app.i18n import WORDS
 from app.service.build.option_titles import OPTION_TITLES
 from core.config.families import CONFIGS
-from tests.browser.building import (
-    captured,
+from tests.browser.build_tab import (
+    capture_meta,
     choose_family,
     choose_preset,
-    drawn,
-    model_of,
+    meta_model,
     open_build,
+    read_diagram,
     set_option,
-    settled,
     unfold_all,
+    wait_for_diagram,
 )
-from tests.browser.driving import shown, wait_until
+from tests.browser.page_driver import page_state, wait_until
 
-OTHERWISE = {  # every family with options that are not its defaults
+CHANGED_OPTIONS = {  # every family with options that are not its defaults
     "rnn": {
         "n_layers": 2,
         "d_hidden": 24,
@@ -43,17 +43,17 @@ OTHERWISE = {  # every family with options that are not its defaults
     "t5": {"n_layers": 3, "n_decoder_layers": 1, "n_buckets": 16, "activation": "geglu", "tie_embeddings": False},
 }
 LARGE = ["bert-large", "gpt2-xl", "t5-large"]
-LOOKS = [
+VIEWS = [
     ((1440, 900), "light", "en-US"), ((1440, 900), "dark", "zh-CN"), ((390, 844), "light", "zh-CN"),
     ((1920, 1080), "dark", "en-US"),
 ]  # fmt: skip
 
 
 def check_against_the_model(page: Page, family: str, options: dict) -> None:
-    """Every shape and count the drawing shows is the model's own; folded blocks stand for equal ones."""
-    time, target = shown(page, "[s.shown.look.axes.source.length, s.shown.look.axes.given.length || 8]")
-    model, picture = model_of(family, options), drawn(page)
-    tape, modules = captured(model, time, target), dict(model.named_modules())
+    """Every shape and count in the diagram is the model's own; a folded block stands for equal ones."""
+    time, target = page_state(page, "[s.shown.look.axes.source.length, s.shown.look.axes.given.length || 8]")
+    model, picture = meta_model(family, options), read_diagram(page)
+    tape, modules = capture_meta(model, time, target), dict(model.named_modules())
     points = [part for part in picture["parts"] if part["point"]]
     assert {part["path"] for part in points} <= set(tape.names())
     for part in points:
@@ -80,7 +80,7 @@ def own_count(model, path: str) -> int:
 
 def check_layout(page: Page) -> None:
     """No two boxes side by side meet, and no words leave their box or meet others of it."""
-    parts = drawn(page)["parts"]
+    parts = read_diagram(page)["parts"]
     for i, one in enumerate(parts):
         for words in one["words"]:
             assert within(words, one["box"], 1.5), f"{one['path']} says more than its box holds"
@@ -106,21 +106,21 @@ def meet(a: list[float], b: list[float]) -> bool:
 def test_every_family_with_other_options_is_drawn_as_it_is(new_page, families):
     page = open_build(new_page)
     for family in families:
-        options = OTHERWISE[family]
+        options = CHANGED_OPTIONS[family]
         choose_family(page, family)
         for name, value in options.items():
             set_option(page, name, value)
         config = core.configure(family, **options)
         wait_until(page, f"Object.keys(s.state.build.a.options).length === {len(options)}")
-        total = sum(weight.numel() for weight in model_of(family, options).parameters())
+        total = sum(weight.numel() for weight in meta_model(family, options).parameters())
         expect(page.locator(".build-diagram .caption").first).to_contain_text(f"{total:,}")
         unfold_all(page)
         expect(page.locator(".part-closed")).to_have_count(0)
         check_against_the_model(page, family, options)
         check_layout(page)
-        made: dict = {}
-        exec(page.locator(".build-side .build-code code").first.inner_text().replace("\xa0", " "), made)
-        assert made["model"].config == config
+        namespace: dict = {}
+        exec(page.locator(".build-side .build-code code").first.inner_text().replace("\xa0", " "), namespace)
+        assert namespace["model"].config == config
 
 
 @pytest.mark.parametrize("name", LARGE)
@@ -149,7 +149,7 @@ def test_only_sizes_of_the_family_are_offered(new_page):
         expect(page.locator(".build-presets .chip:visible")).to_have_text(names)
 
 
-@pytest.mark.parametrize(("size", "theme", "locale"), LOOKS)
+@pytest.mark.parametrize(("size", "theme", "locale"), VIEWS)
 def test_it_looks_right_everywhere(new_page, size, theme, locale):
     page = open_build(new_page, size, theme, locale)
     words, language = WORDS[locale[:2]], 0 if locale.startswith("en") else 1
@@ -170,7 +170,7 @@ def test_it_looks_right_everywhere(new_page, size, theme, locale):
     assert max(wide) <= size[0], "what is below the drawing is cut off"
 
 
-def test_what_is_read_of_lengths_sizes_and_parts(new_page):
+def test_lengths_sizes_and_parts_are_described(new_page):
     page = open_build(new_page)
     caption, parts, memory = (
         page.locator(f".build-{one} .caption").first for one in ("diagram", "treemap", "memory")
@@ -231,13 +231,13 @@ def test_unrolled_in_time_and_states_that_go_on(new_page):
     strip = page.locator(".strip")
     expect(strip).to_contain_text("t=0")
     expect(strip.locator("title")).to_contain_text("hidden")
-    again = {(edge["from"], edge["to"]) for edge in drawn(page)["edges"] if "step before" in edge["says"]}
+    again = {(edge["from"], edge["to"]) for edge in read_diagram(page)["edges"] if "step before" in edge["says"]}
     layer = "layers.0.fwd"
     gates = {(f"{layer}.hidden", f"{layer}.{gate}") for gate in ("input", "forget", "output", "candidate")}
     assert again == gates | {(f"{layer}.cell", f"{layer}.cell")}
     choose_family(page, "transformer")
     unfold_all(page)
-    edges = {(edge["from"], edge["to"]) for edge in drawn(page)["edges"]}
+    edges = {(edge["from"], edge["to"]) for edge in read_diagram(page)["edges"]}
     for projection in ("k_proj", "v_proj"):
         assert ("encoder.blocks.0.resid_out", f"decoder.blocks.0.cross.{projection}()") in edges
 
@@ -249,7 +249,7 @@ def test_two_configurations_side_by_side(new_page):
     expect(page.locator(".build-diagram:visible")).to_have_count(2)
     set_option(page, "n_heads", 2)
     set_option(page, "d_ff", 64)
-    first, second = (model_of("gpt", options) for options in ({}, {"n_heads": 2, "d_ff": 64}))
+    first, second = (meta_model("gpt", options) for options in ({}, {"n_heads": 2, "d_ff": 64}))
     table = page.locator(".build-differences tr")
     counts = [f"{sum(weight.numel() for weight in model.parameters()):,}" for model in (first, second)]
     expect(table.last.locator("td")).to_have_text([WORDS["en"]["build.total"], *counts])
@@ -273,7 +273,7 @@ def test_treemap_costs_and_numbers_that_flow(new_page):
     choose_family(page, "gpt")
     for name, value in {"n_layers": 1, "d_model": 16, "n_heads": 2, "vocab_size": 30, "max_len": 32}.items():
         set_option(page, name, value)
-    model = model_of("gpt", {"n_layers": 1, "d_model": 16, "n_heads": 2, "vocab_size": 30, "max_len": 32})
+    model = meta_model("gpt", {"n_layers": 1, "d_model": 16, "n_heads": 2, "vocab_size": 30, "max_len": 32})
     total = sum(weight.numel() for weight in model.parameters())
     expect(page.locator(".build-diagram .caption").first).to_contain_text(f"{total:,}")
     areas = page.locator(".treemap .area")
@@ -294,7 +294,7 @@ def test_treemap_costs_and_numbers_that_flow(new_page):
     expect(panel.locator(".build-heads .chip")).to_have_count(2)
 
 
-BAD = [  # family, option, what is typed, the option it is said beside
+INVALID = [  # family, option, typed value, the option beside which the error is shown
     ("gpt", "n_layers", "-1", "n_layers"), ("gpt", "n_layers", "0", "n_layers"), ("gpt", "n_layers", "97", "n_layers"),
     ("gpt", "n_layers", "2.5", "n_layers"), ("gpt", "n_layers", "", "n_layers"), ("gpt", "n_layers", "e", "n_layers"),
     ("gpt", "d_model", "99999999999999999999", "d_model"), ("gpt", "d_model", "1e400", "d_model"),
@@ -305,10 +305,10 @@ BAD = [  # family, option, what is typed, the option it is said beside
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
-def test_what_cannot_be_is_said_beside_its_control_and_changes_nothing(new_page, locale):
+def test_an_invalid_option_is_explained_beside_its_control_and_changes_nothing(new_page, locale):
     page = open_build(new_page, locale=locale)
     before = None
-    for family, option, typed, said_at in BAD:
+    for family, option, typed, said_at in INVALID:
         if before is None or before != family:
             choose_family(page, family)
             before = family
@@ -334,4 +334,4 @@ def test_what_cannot_be_is_said_beside_its_control_and_changes_nothing(new_page,
         assert page.locator(".build-code code").first.inner_text() == code
         box.fill(usual)
         expect(page.locator(".problem:visible")).to_have_count(0)
-        settled(page, {})
+        wait_for_diagram(page, {})

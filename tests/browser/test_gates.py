@@ -1,4 +1,4 @@
-"""The Gates tab shows what the cells compute: values, order, equations, path and gradients, read back out of the page."""
+"""The Gates tab shows what the cells compute: values, order, equations, path and gradients, read from the page."""
 
 import csv
 import math
@@ -14,12 +14,13 @@ from playwright.sync_api import Download, Page, expect
 from app.i18n import WORDS
 from app.routes import gates as routes
 from app.service import payload
-from app.service.inputs import typed
+from app.service.inputs import input_from_text
 from app.service.runs import shipped
-from app.service.snapshot_arrays import Look, look
+from app.service.runs.shipped_introductions import INTRODUCTIONS
+from app.service.snapshot_arrays import SnapshotArrays, collect_arrays
 from core.analysis import measures
-from tests.browser.driving import choose_run, shown
-from tests.browser.eyes import minded
+from tests.browser.page_driver import choose_run, page_state
+from tests.browser.visual_checks import find_faults
 
 TEXT = shipped.by_name("parity-lstm").first_input
 WORD = WORDS["en"]
@@ -38,9 +39,9 @@ def open_gates(
 
 
 @lru_cache
-def seen_in(run: str) -> Look:
+def arrays_of(run: str) -> SnapshotArrays:
     opened = shipped.load(run).run
-    return look(opened, typed(opened, TEXT))
+    return collect_arrays(opened, input_from_text(opened, TEXT))
 
 
 def chip(page: Page, name: str) -> None:
@@ -63,9 +64,9 @@ def numbers(text: str) -> list[float]:
 
 def test_units_stand_in_the_order_of_what_they_follow_and_carry_their_values(new_page):
     page = open_gates(new_page)
-    seen = seen_in("parity-lstm")
-    hidden = seen.cells[0].points["hidden"]  # (snapshot, time, unit)
-    parity = seen.problem.ids.cumsum(0).float() % 2
+    arrays = arrays_of("parity-lstm")
+    hidden = arrays.recurrent[0].points["hidden"]  # (snapshot, time, unit)
+    parity = arrays.model_input.ids.cumsum(0).float() % 2
     for moment in (-1, 3):
         page.evaluate("m => import('/ours/js/store.js').then(s => s.set({moment: m}))", moment % len(hidden))
         head, *lines = table(page, ".gates-units")
@@ -86,7 +87,7 @@ def test_units_stand_in_the_order_of_what_they_follow_and_carry_their_values(new
 
 def test_other_orders_are_by_cores_measures(new_page):
     page = open_gates(new_page)
-    points = seen_in("parity-lstm").cells[0].points
+    points = arrays_of("parity-lstm").recurrent[0].points
     chip(page, WORD["gates.point.forget"])
     for order, expected in (
         ("memory", measures.half_life(points["forget"][-1:])),
@@ -95,9 +96,9 @@ def test_other_orders_are_by_cores_measures(new_page):
         page.locator(".gates-sort select").select_option(order)
         head, *lines = table(page, ".gates-units")
         assert head[1] == order
-        found = [float(line[1]) for line in lines]
-        assert found == sorted(found, reverse=True)
-        np.testing.assert_allclose(found, expected[[int(line[0]) for line in lines]], rtol=1e-4, atol=1e-6)
+        values = [float(line[1]) for line in lines]
+        assert values == sorted(values, reverse=True)
+        np.testing.assert_allclose(values, expected[[int(line[0]) for line in lines]], rtol=1e-4, atol=1e-6)
 
 
 ARITHMETIC = {
@@ -120,9 +121,9 @@ ARITHMETIC = {
 
 
 @pytest.mark.parametrize("cell", ARITHMETIC)
-def test_what_is_written_in_the_equations_gives_what_is_written_as_the_result(new_page, cell):
+def test_the_numbers_in_the_equations_give_the_result_shown(new_page, cell):
     page = open_gates(new_page, f"parity-{cell}")
-    points = seen_in(f"parity-{cell}").cells[0].points
+    points = arrays_of(f"parity-{cell}").recurrent[0].points
     for unit, step, moment in ((3, 0, -1), (17, 5, -1), (8, 11, 12), (30, 2, 0)):
         moment %= len(points["hidden"])
         page.evaluate(
@@ -130,44 +131,44 @@ def test_what_is_written_in_the_equations_gives_what_is_written_as_the_result(ne
         )
         for name, compute in ARITHMETIC[cell].items():
             line = page.locator(f".equation[data-point={name}]")
-            given, result = numbers(line.locator(".eq-sum").inner_text()), line.locator(".eq-out").inner_text()
+            operands, result = numbers(line.locator(".eq-sum").inner_text()), line.locator(".eq-out").inner_text()
             (written,) = numbers(result)
-            assert round(compute(*given), 3) == written, (name, given, written)
+            assert round(compute(*operands), 3) == written, (name, operands, written)
             assert written == pytest.approx(points[name][moment, step, unit].item(), abs=5.1e-4)
 
 
 def test_one_unit_over_tokens_and_over_training(new_page):
     page = open_gates(new_page)
-    points = seen_in("parity-lstm").cells[0].points
-    unit = shown(page, "s.state.unit")
+    points = arrays_of("parity-lstm").recurrent[0].points
+    unit = page_state(page, "s.state.unit")
     _, *lines = table(page, ".gates-unit")
     assert [line[0] for line in lines] == ["forget", "input", "candidate", "output", "cell", "hidden"]
     for name, *values in lines:
         np.testing.assert_allclose([float(x) for x in values], points[name][-1, :, unit], atol=1e-6)
     chip(page, WORD["gates.through.training"])
     head, *lines = table(page, ".gates-unit")
-    assert head[1:] == [str(step) for step in shown(page, "s.shown.look.steps")]
-    found = [[float(x) for x in line[1:]] for line in lines]
-    np.testing.assert_allclose(found, points["hidden"][:, :, unit].T, atol=1e-6)
+    assert head[1:] == [str(step) for step in page_state(page, "s.shown.look.steps")]
+    values = [[float(x) for x in line[1:]] for line in lines]
+    np.testing.assert_allclose(values, points["hidden"][:, :, unit].T, atol=1e-6)
 
 
 def test_a_click_chooses_unit_and_step_and_arrow_keys_do_too(new_page):
     page = open_gates(new_page)
     box = page.locator(".gates-units canvas").bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    unit, step = shown(page, "[s.state.unit, s.state.step]")
+    unit, step = page_state(page, "[s.state.unit, s.state.step]")
     expect(page.locator(".gates-equations h3")).to_contain_text(
         f"Unit {unit} at token \u2068{TEXT.split()[step]}\u2069 ({step})"  # a token keeps its own direction
     )
     page.locator(".gates-score").focus()
     page.keyboard.press("ArrowLeft")
-    assert shown(page, "s.state.step") == step - 1
+    assert page_state(page, "s.state.step") == step - 1
     expect(page.locator(".gates-equations h3")).to_contain_text(f"({step - 1})")
 
 
 def terms(run: str, moment: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(time, unit): the keeping gate, the kept and the new term of the state, for the steps after the first."""
-    at = {name: values[moment].double().numpy() for name, values in seen_in(run).cells[0].points.items()}
+    """(time, unit): the memory gate, the old and the new term of the state, for the positions after the first."""
+    at = {name: values[moment].double().numpy() for name, values in arrays_of(run).recurrent[0].points.items()}
     if "forget" in at:
         return at["forget"][1:], at["forget"][1:] * at["cell"][:-1], at["input"][1:] * at["candidate"][1:]
     z = at["update"][1:]
@@ -177,32 +178,32 @@ def terms(run: str, moment: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize(("run", "gate"), [("parity-lstm", "forget"), ("parity-gru", "update")])
 def test_units_say_whether_they_hold_fade_or_rewrite(new_page, run, gate):
     page = open_gates(new_page, run)
-    caption, told = page.locator(".gates-unit .caption"), set()
+    caption, kinds = page.locator(".gates-unit .caption"), set()
     for moment in (-1, 0):
-        keeper, old, fresh = terms(run, moment)
-        half_life = measures.half_life(seen_in(run).cells[0].points[gate][moment][None])
-        kept = np.abs(old) >= np.abs(fresh)
+        memory_gate, old, fresh = terms(run, moment)
+        half_life = measures.half_life(arrays_of(run).recurrent[0].points[gate][moment][None])
+        holds = np.abs(old) >= np.abs(fresh)
         for unit in range(0, 32, 3) if moment else (5,):
             page.evaluate(
                 "c => import('/ours/js/store.js').then(s => s.set(c))",
-                {"unit": unit, "moment": moment % len(seen_in(run).steps)},
+                {"unit": unit, "moment": moment % len(arrays_of(run).steps)},
             )
-            share = np.exp(np.log(keeper[kept[:, unit], unit]).mean()) if kept[:, unit].any() else 0
-            many = kept[:, unit].mean()
+            share = np.exp(np.log(memory_gate[holds[:, unit], unit]).mean()) if holds[:, unit].any() else 0
+            many = holds[:, unit].mean()
             how = "anew" if many <= 0.1 else "switches" if share >= 0.9 else "mixed"
             if many >= 0.9:
                 how = "holds" if share >= 0.9 else "fades"
-            told.add(how)
-            said = caption.inner_text()
-            assert re.search(r"\*\*(.*?)\*\*", WORD[f"gates.memory.{how}"])[1] in said, (unit, how, said)
+            kinds.add(how)
+            sentence = caption.inner_text()
+            assert re.search(r"\*\*(.*?)\*\*", WORD[f"gates.memory.{how}"])[1] in sentence, (unit, how, sentence)
             if how != "anew":
-                assert f"at {kept[:, unit].sum()} of the 11 tokens after the first" in said
-                assert f"{100 * share:.0f} %" in said
-            assert f"{half_life[unit]:.1f}" in said
+                assert f"at {holds[:, unit].sum()} of the 11 tokens after the first" in sentence
+                assert f"{100 * share:.0f} %" in sentence
+            assert f"{half_life[unit]:.1f}" in sentence
             if how == "switches":
-                held = np.log(0.5) / np.log(keeper[kept[:, unit], unit]).mean()
-                assert f"every {held:.1f} steps where it holds" in said
-    assert len(told) >= 3, told
+                hold_time = np.log(0.5) / np.log(memory_gate[holds[:, unit], unit]).mean()
+                assert f"every {hold_time:.1f} steps where it holds" in sentence
+    assert len(kinds) >= 3, kinds
 
 
 def test_a_unit_that_flips_at_every_3_is_said_to(new_page):
@@ -221,22 +222,22 @@ def test_a_unit_that_flips_at_every_3_is_said_to(new_page):
 def test_a_swing_is_said_to_grow_or_to_shrink(new_page):
     page = open_gates(new_page, "parity-gru")
     chip(page, WORD["gates.through.training"])
-    steps = shown(page, "s.shown.look.steps")
-    told = set()
-    for point, values in seen_in("parity-gru").cells[0].points.items():
+    steps = page_state(page, "s.shown.look.steps")
+    kinds = set()
+    for point, values in arrays_of("parity-gru").recurrent[0].points.items():
         swing = (values.amax(1) - values.amin(1)).numpy()  # (snapshot, unit)
         for unit in (0, 5, 9, int((swing[-1] - swing[0]).argmin())):
             page.evaluate("c => import('/ours/js/store.js').then(s => s.set(c))", {"unit": unit, "point": point})
             start, end = swing[0, unit], swing[-1, unit]
             same, half = abs(end - start) <= 0.1 * max(start, end), (start + end) / 2
             how = "same" if same else "grew" if end > start else "shrank"
-            told.add(how)
-            said = page.locator(".gates-unit .caption").inner_text()
-            assert f"{start:.2f}" in said and f"{end:.2f}" in said
+            kinds.add(how)
+            sentence = page.locator(".gates-unit .caption").inner_text()
+            assert f"{start:.2f}" in sentence and f"{end:.2f}" in sentence
             if not same:
                 step = steps[int((swing[:, unit] >= half if end > start else swing[:, unit] <= half).argmax())]
-                assert how in said and f"half way by step {step}" in said
-    assert {"grew", "shrank"} <= told, told
+                assert how in sentence and f"half way by step {step}" in sentence
+    assert {"grew", "shrank"} <= kinds, kinds
 
 
 def test_the_path_is_that_of_the_states(new_page):
@@ -245,11 +246,11 @@ def test_the_path_is_that_of_the_states(new_page):
     expect(page.locator(".gates-plot .scatterlayer").first).to_be_visible(timeout=30_000)
     head, start, *lines = table(page, ".gates-left > div:nth-child(2)")
     assert head == ["token", "PC1", "PC2"] and start[0] == WORD["gates.start"]
-    hidden = seen_in("parity-gru").cells[0].points["hidden"][-1].double().numpy()
+    hidden = arrays_of("parity-gru").recurrent[0].points["hidden"][-1].double().numpy()
     _, _, axes = np.linalg.svd(hidden - hidden.mean(0), full_matrices=False)
     expected = (hidden - hidden.mean(0)) @ axes[:2].T
-    found = np.array([[float(x) for x in line[1:]] for line in lines])
-    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-4)
+    values = np.array([[float(x) for x in line[1:]] for line in lines])
+    np.testing.assert_allclose(np.abs(values), np.abs(expected), atol=1e-4)
 
 
 @pytest.mark.parametrize("run", ["parity-lstm", "dates-bahdanau"])
@@ -257,7 +258,7 @@ def test_the_path_has_a_direction_and_its_names_do_not_meet(new_page, run):
     page = open_gates(new_page, run)
     chip(page, WORD["gates.view.path"])
     expect(page.locator(".gates-plot .annotation").first).to_be_visible(timeout=30_000)
-    tokens = shown(page, "s.shown.look.axes.source")
+    tokens = page_state(page, "s.shown.look.axes.source")
     for backwards in (False, True):
         if backwards and run == "dates-bahdanau":
             chip(page, "encoder · backwards")
@@ -270,7 +271,7 @@ def test_the_path_has_a_direction_and_its_names_do_not_meet(new_page, run):
             return { x: stages.flatMap((one, i) => one.x.slice(i ? 1 : 0)), faint: stages.map((one) => one.opacity),
               start: named('start').x[0], end: named('end').x[0], arrows: stages.every((one) => one.marker.symbol === 'arrow') };
         }""")
-        path = shown(
+        path = page_state(
             page, "Array.from(s.shown.workings.arrays[`${s.state.cells}.hidden.path`].at(s.state.moment).data)"
         )
         across = path[::2]
@@ -317,8 +318,8 @@ def test_gradients_of_three_cells_in_one_picture(new_page):
         exact = 10.0 ** arrays["layers.0.fwd"][-1].astype(float)
         np.testing.assert_allclose([float(x) for x in norms], exact, rtol=1e-5)
         np.testing.assert_allclose([float(x) for x in relative], exact / exact[-1], rtol=1e-5)
-        said = caption.inner_text().replace("\u00a0", " ")
-        assert f"{family} {three_digits(exact[0] / exact[-1])}" in said, said
+        sentence = caption.inner_text().replace("\u00a0", " ")
+        assert f"{family} {three_digits(exact[0] / exact[-1])}" in sentence, sentence
     chip(page, WORD["gates.gradient_of.untrained"])
     _, arrays = payload.unpack(routes.packed_untrained())
     reached = 10 ** float(arrays["rnn"][0, 0] - arrays["rnn"][0, -1])
@@ -335,22 +336,22 @@ def test_path_and_gradient_can_be_read_moved_by_keys_and_kept(new_page, run, siz
         box = page.locator(".gates-plot.js-plotly-plot:visible")
         expect(box).to_have_attribute("aria-label", re.compile(r"\d"))
         page.wait_for_timeout(300)
-        assert minded(page) == []
-        step = shown(page, "s.state.step ?? s.shown.look.axes.source.length - 1")
-        moment = shown(page, "s.state.moment")
+        assert find_faults(page) == []
+        step = page_state(page, "s.state.step ?? s.shown.look.axes.source.length - 1")
+        moment = page_state(page, "s.state.moment")
         box.focus()
         page.keyboard.press("ArrowLeft")
-        assert shown(page, "s.state.step") == step - 1 and shown(page, "s.state.moment") == moment
+        assert page_state(page, "s.state.step") == step - 1 and page_state(page, "s.state.moment") == moment
         with page.expect_download() as arriving:
             page.locator(".figure:visible", has=box).locator(".keep").get_by_text("SVG").click()
-        kept = Path(arriving.value.path()).read_text("utf-8")
-        assert WORD[name] in kept and WORD[f"run.{run}.title"] in kept, f"{view}: its title and what it is of"
+        svg = Path(arriving.value.path()).read_text("utf-8")
+        assert WORD[name] in svg and str(INTRODUCTIONS[run].title) in svg, f"{view}: its title and what it is of"
 
 
 def test_moving_about_asks_the_server_nothing(new_page):
     page = open_gates(new_page)
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    requests = []
+    page.on("request", lambda request: requests.append(request.url))
     for changes in (
         {"moment": 4},
         {"unit": 9},
@@ -362,19 +363,19 @@ def test_moving_about_asks_the_server_nothing(new_page):
         before = page.locator("#gates").inner_text()
         page.evaluate("c => import('/ours/js/store.js').then(s => s.set(c))", changes)
         assert page.locator("#gates").inner_text() != before, changes
-    assert asked == []
+    assert requests == []
 
 
 def test_layers_and_directions_of_an_encoder_and_a_decoder(new_page):
     page = open_gates(new_page, "dates-bahdanau")
-    names = shown(page, "s.shown.look.cells.map(c => c.name)")
+    names = page_state(page, "s.shown.look.cells.map(c => c.name)")
     assert names == ["encoder.layers.0.fwd", "encoder.layers.0.bwd", "decoder.layers.0.fwd"]
     for name, axis in (("encoder · backwards", "source"), ("decoder", "given")):
         chip(page, name)
         head, *lines = table(page, ".gates-units")
-        cells, unit = shown(page, "s.state.cells"), int(lines[0][0])
-        assert head[2:] == shown(page, f"s.shown.look.axes.{axis}")
-        value = shown(page, f"s.shown.look.arrays['{cells}.hidden'].value(s.state.moment, 0, {unit})")
+        cells, unit = page_state(page, "s.state.cells"), int(lines[0][0])
+        assert head[2:] == page_state(page, f"s.shown.look.axes.{axis}")
+        value = page_state(page, f"s.shown.look.arrays['{cells}.hidden'].value(s.state.moment, 0, {unit})")
         assert float(lines[0][2]) == pytest.approx(value)
 
 
@@ -384,5 +385,5 @@ def test_a_run_without_gates_says_so_and_offers_those_that_have_some(new_page):
     nothing = page.locator("#gates .nothing")
     expect(nothing).to_contain_text(WORD["gates.none"].format(family="a GPT"))
     expect(page.locator(".equation").first).to_be_hidden()
-    nothing.get_by_role("button", name=WORD["run.parity-gru.title"]).click()
+    nothing.get_by_role("button", name=str(INTRODUCTIONS["parity-gru"].title)).click()
     expect(page.locator(".equation[data-point=reset]")).to_be_visible(timeout=30_000)

@@ -1,4 +1,4 @@
-"""The Generate tab: what every kind of run gives back, and what it was asked in training; all of it core's numbers."""
+"""The Generate tab: texts and answers of every kind of run, and its training examples, equal to core's numbers."""
 
 import csv
 import io
@@ -9,19 +9,19 @@ from playwright.sync_api import Page, expect
 
 from app.service import payload
 from app.service.generation import answers, generation, training_example
-from app.service.inputs import typed
+from app.service.inputs import input_from_text
 from app.service.runs import run_registry, shipped
-from tests.browser.driving import choose_run, open_app
+from tests.browser.page_driver import choose_run, open_app
 
 SHOTS = Path(__file__).resolve().parents[2] / ".screenshots"
-ANSWERS = {  # runs that do not write, and what is seen of them
+ANSWERS = {  # runs that do not generate text, and the figure of their answer
     "entities-crf": ".generate-transitions canvas",
     "nested-bert": ".generate-span-scores canvas",
     "masked-bert": ".generate-fillings svg",
     "parity-lstm": ".generate-classes svg",
 }
 # every picture on screen can be reached with the keyboard and tells a screen reader what it shows
-TOLD = """() => [...document.querySelectorAll('.view-generate [role=img]')].filter((one) => one.checkVisibility())
+ARIA_LABELS = """() => [...document.querySelectorAll('.view-generate [role=img]')].filter((one) => one.checkVisibility())
   .every((one) => one.getAttribute('aria-label')?.length > 8 && one.getAttribute('tabindex') === '0')"""
 RUN, SENTENCE = "translation-transformer", "will this child steal the flower?"
 
@@ -30,21 +30,21 @@ def open_generate(new_page, *arguments, run: str = RUN) -> Page:
     page = open_app(new_page, *arguments)
     choose_run(page, run)
     page.locator("#tab-generate-button").click()
-    seen = ANSWERS.get(run, ".generate-text .said")
-    expect(page.locator(seen).first).to_be_visible(timeout=20_000)
+    selector = ANSWERS.get(run, ".generate-text .said")
+    expect(page.locator(selector).first).to_be_visible(timeout=20_000)
     return page
 
 
-def written(how: dict) -> dict:
+def generate(how: dict) -> dict:
     run = run_registry.open_run(RUN).run
-    asked = generation.prompt_of(run, SENTENCE, 0)
-    return payload.unpack(generation.written(run, asked, run.snapshots[-1].step, how))[0]
+    prompt = generation.make_prompt(run, SENTENCE, 0)
+    return payload.unpack(generation.pack_generation(run, prompt, run.snapshots[-1].step, how))[0]
 
 
-def replied(name: str, masks: list[int] | None = None):
+def answer(name: str, masks: list[int] | None = None):
     run = run_registry.open_run(name).run
-    problem = typed(run, shipped.by_name(name).first_input)
-    return payload.unpack(answers.reply(run, problem, run.snapshots[-1].step, masks))
+    model_input = input_from_text(run, shipped.by_name(name).first_input)
+    return payload.unpack(answers.pack_answer(run, model_input, run.snapshots[-1].step, masks))
 
 
 def option(page: Page, side: int, name: str):
@@ -86,17 +86,17 @@ def test_every_run_gives_something_back_and_tells_why(new_page, size, theme, loc
         for caption in page.locator(".view-generate .caption:visible").all():
             expect(caption).not_to_be_empty()
         expect(page.locator(".view-generate [data-stale]")).to_have_count(0)
-        page.wait_for_function(TOLD)
+        page.wait_for_function(ARIA_LABELS)
         assert page.evaluate("document.documentElement.scrollWidth") <= size[0], run
         page.screenshot(path=SHOTS / f"generate-{run}-{size[0]}-{theme}-{locale}.png", full_page=True)
 
 
-def test_what_is_shown_is_what_core_wrote(new_page):
+def test_texts_and_shares_are_cores(new_page):
     page = open_generate(new_page)
     option(page, 1, "strategy").select_option("beam")
     option(page, 1, "n_best").fill("3")
     expect(page.locator(".generate-others li")).to_have_count(2)
-    expected = written({"strategy": "beam", "n_best": 3})
+    expected = generate({"strategy": "beam", "n_best": 3})
     chips = page.locator(".generate-text").nth(1).locator(".said")
     assert chips.all_inner_texts() == expected["texts"][0]["tokens"]
     chips.nth(3).click()
@@ -112,7 +112,7 @@ def test_what_is_shown_is_what_core_wrote(new_page):
     )
 
 
-def test_a_bad_option_is_told_beside_it_and_nothing_is_lost(new_page):
+def test_an_invalid_option_is_explained_beside_it_and_nothing_is_lost(new_page):
     page = open_generate(new_page)
     before = page.locator(".generate-text").nth(1).inner_text()
     option(page, 1, "temperature").fill("0")
@@ -126,18 +126,18 @@ def test_a_bad_option_is_told_beside_it_and_nothing_is_lost(new_page):
 def test_more_than_can_be_written_is_refused_beside_its_box(new_page):
     page = open_generate(new_page)
     box, problem = page.locator(".generate-shared [data-option=max_new]"), page.locator(".generate-shared .problem")
-    for wanted in ("300", "0"):
-        box.fill(wanted)
-        expect(problem.first).to_contain_text(f"Longest text = {wanted}")
+    for max_new in ("300", "0"):
+        box.fill(max_new)
+        expect(problem.first).to_contain_text(f"Longest text = {max_new}")
         expect(problem.first).to_contain_text("from 1 to 64")
     box.fill("5")
     expect(page.locator(".generate-text").first.locator(".said")).to_have_count(5)
     expect(page.locator(".generate-shared .problem:visible")).to_have_count(0)
 
 
-def test_what_comes_behind_the_right_end_is_wrong(new_page):
+def test_tokens_behind_the_expected_end_are_wrong(new_page):
     page = open_generate(new_page)
-    header = written({"strategy": "sample", "temperature": 1.5})
+    header = generate({"strategy": "sample", "temperature": 1.5})
     tokens, right = header["texts"][0]["tokens"], [*header["right"], "</s>"]
     assert len(tokens) > len(right), "it goes on too long"
     chips = page.locator(".generate-text").nth(1).locator(".said")
@@ -180,7 +180,7 @@ def test_the_tree_is_walked_with_the_keyboard(new_page):
     option(page, 1, "strategy").select_option("beam")
     option(page, 1, "no_repeat").fill("1")
     page.wait_for_timeout(400)
-    expected = written({"strategy": "beam", "no_repeat": 1})
+    expected = generate({"strategy": "beam", "no_repeat": 1})
     tree = expected["tree"]
     drawn = page.locator(".generate-node")
     expect(drawn).to_have_count(sum(len(level) for level in tree))
@@ -200,8 +200,8 @@ def test_the_tree_is_walked_with_the_keyboard(new_page):
     following = parent["next"]
     assert [float(row[1]) for row in rows] == pytest.approx(following["before"], abs=1e-6)
     assert [float(row[2]) for row in rows] == pytest.approx(following["after"], abs=1e-6)
-    told = page.locator(".generate-step figure").first.locator(".caption")  # a token that stands there already is out
-    expect(told).to_contain_text(f"{following['left']} of {len(expected['tokens'])} tokens")
+    caption = page.locator(".generate-step figure").first.locator(".caption")  # tokens used before are excluded
+    expect(caption).to_contain_text(f"{following['left']} of {len(expected['tokens'])} tokens")
 
 
 def test_one_seed_serves_both_sides(new_page):
@@ -213,13 +213,13 @@ def test_one_seed_serves_both_sides(new_page):
         page.locator(".generate-shared [data-option=seed]").fill(seed)
         how = {"strategy": "sample", "temperature": 1.5, "seed": int(seed)}
         for side in (0, 1):
-            expect(texts.nth(side).locator(".said")).to_have_text(written(how)["texts"][0]["tokens"])
+            expect(texts.nth(side).locator(".said")).to_have_text(generate(how)["texts"][0]["tokens"])
 
 
 def test_answers_on_the_page_are_cores(new_page):
     page = open_generate(new_page)
     choose_run(page, "entities-crf")
-    header, arrays = replied("entities-crf")
+    header, arrays = answer("entities-crf")
     figure = page.locator(".generate-scores")
     expect(figure.locator(".caption")).not_to_be_empty()
     _, *rows = csv_of(page, figure)
@@ -240,17 +240,17 @@ def test_answers_on_the_page_are_cores(new_page):
     assert [row[2] for row in lanes if row[0].startswith("best allowed path")] == [
         names[tag] for tag in header["path"]
     ]
-    said = page.locator(".generate-tags .caption").inner_text()
+    caption = page.locator(".generate-tags .caption").inner_text()
     for number in (header["crf"]["path"]["score"], header["crf"]["alone"]["score"]):
-        assert f"+{number:.2f}" in said
-    assert f"{100 * header['crf']['path']['share']:.1f} %" in said and "O → I-ORG" in said
-    assert "best allowed path" in said and "never answers with one" in said
+        assert f"+{number:.2f}" in caption
+    assert f"{100 * header['crf']['path']['share']:.1f} %" in caption and "O → I-ORG" in caption
+    assert "best allowed path" in caption and "never answers with one" in caption
     tones = [tones_of(page.locator(figure)) for figure in (".generate-tags .lanes", ".generate-objective .lanes")]
     shared = tones[0].keys() & tones[1].keys()
     assert shared and all(tones[0][kind] == tones[1][kind] for kind in shared), "a kind has one colour"
 
     choose_run(page, "nested-bert")
-    header, arrays = replied("nested-bert")
+    header, arrays = answer("nested-bert")
     expect(page.locator(".generate-spans .caption")).to_contain_text(str(len(header["found"])))
     page.locator(".generate-span-scores [data-value='2']").click()
     _, *rows = csv_of(page, page.locator(".generate-span-scores"))
@@ -259,7 +259,7 @@ def test_answers_on_the_page_are_cores(new_page):
     ]
 
     choose_run(page, "parity-lstm")
-    _, arrays = replied("parity-lstm")
+    _, arrays = answer("parity-lstm")
     expect(page.locator(".generate-along .caption")).not_to_be_empty()
     _, *rows = csv_of(page, page.locator(".generate-along"))
     assert [[float(x) for x in row[1:]] for row in rows] == [
@@ -274,7 +274,7 @@ def test_words_are_masked_by_hand(new_page):
     expect(words.nth(2)).to_have_text("[MASK]")
     words.nth(4).click()
     expect(words.nth(4)).to_have_text("[MASK]")
-    header, _ = replied("masked-bert", [2, 4])
+    header, _ = answer("masked-bert", [2, 4])
     figure = page.locator(".generate-fillings")
     known = header["holes"][1]
     expect(figure.locator(".caption")).to_contain_text(f"is its choice number {known['rank']}")
@@ -292,9 +292,9 @@ def test_gates_behind_a_letter_and_another_example_of_training(new_page):
     choose_run(page, "characters-gru")
     chips = page.locator(".generate-text").first.locator(".said")
     run = run_registry.open_run("characters-gru").run
-    asked = generation.prompt_of(run, "the ", 0)
+    prompt = generation.make_prompt(run, "the ", 0)
     header, arrays = payload.unpack(
-        generation.written(run, asked, run.snapshots[-1].step, {"max_new": generation.usual_length(run)})
+        generation.pack_generation(run, prompt, run.snapshots[-1].step, {"max_new": generation.usual_length(run)})
     )
     expect(chips).to_have_text([token.replace(" ", "␣") for token in header["texts"][0]["tokens"]])
     chips.nth(3).click()
@@ -303,12 +303,12 @@ def test_gates_behind_a_letter_and_another_example_of_training(new_page):
     assert {row[0] for row in rows} == set(gates)
     for row in rows:
         assert [float(x) for x in row[1:]] == pytest.approx(gates[row[0]], abs=1e-6)
-    example = page.locator(".generate-objective figure")
+    figure = page.locator(".generate-objective figure")
     for number in (0, 1):
-        told = training_example.example(run, number)
-        expect(example.locator(".caption")).to_contain_text(f"Example {number + 1} of")
-        rows = csv_of(page, example)
-        assert [row[2] for row in rows if row[0] == "target"] == told["target"]
+        example = training_example.describe_example(run, number)
+        expect(figure.locator(".caption")).to_contain_text(f"Example {number + 1} of")
+        rows = csv_of(page, figure)
+        assert [row[2] for row in rows if row[0] == "target"] == example["target"]
         page.get_by_role("button", name="Another example").click()
 
 
@@ -318,7 +318,7 @@ def test_hostile_text_stays_text(new_page):
     page.locator("#input").fill("<img src=x onerror=alert(1)> Paris")
     expect(page.locator(".view-sidebar .problem:visible")).to_contain_text("<")
     expect(page.locator(".generate-tags .lanes text", has_text="Disney")).to_be_visible()
-    found = page.evaluate("""async () => {
+    counts = page.evaluate("""async () => {
       const box = document.createElement('div'), odd = '</text></svg><img src=x onerror=alert(1)>**<b>';
       document.body.append(box);
       const [{ Lanes }, { Bars }, { sayInto }] = await Promise.all(['lanes', 'bars', 'words'].map((name) => import(`/ours/js/${name}.js`)));
@@ -330,4 +330,4 @@ def test_hostile_text_stays_text(new_page):
       const kept = new DOMParser().parseFromString(lanes.svgText(), 'image/svg+xml');
       return [box.querySelectorAll('img, script').length, kept.querySelectorAll('img, parsererror').length];
     }""")
-    assert found == [0, 0]
+    assert counts == [0, 0]

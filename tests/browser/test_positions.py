@@ -1,4 +1,4 @@
-"""The Positions tab: the numbers in its files, tips and captions are core's; markers move without the server."""
+"""The Positions tab: the numbers in its files, tips and captions are core's; markers move without a request."""
 
 import csv
 import io
@@ -15,9 +15,10 @@ from app.i18n import WORDS
 from app.service import positions
 from app.service.experiments import extrapolation
 from app.service.runs import shipped
+from app.service.runs.shipped_introductions import INTRODUCTIONS
 from core.layers.positions import Alibi, Rotary, Sinusoidal, t5_bucket
-from tests.browser.driving import choose_run, open_app, shown, wait_until
-from tests.browser.eyes import minded
+from tests.browser.page_driver import choose_run, open_app, page_state, wait_until
+from tests.browser.visual_checks import find_faults
 
 SHOTS = Path(__file__).resolve().parents[2] / ".screenshots"
 SCHEMES = ("sinusoidal", "learned", "rope", "alibi", "t5", "none")
@@ -74,7 +75,7 @@ def test_every_scheme_is_complete(new_page, size, theme, locale):
             expect(figure.locator(".caption")).not_to_be_empty()
         for picture in panel.locator("canvas, svg").all():
             assert picture.get_attribute("aria-label") and picture.bounding_box()["height"] > 60
-        assert minded(page) == []
+        assert find_faults(page) == []
         page.screenshot(path=SHOTS / f"positions-{scheme}-{size[0]}-{theme}-{locale[:2]}.png")
 
 
@@ -88,8 +89,8 @@ def test_fixed_schemes_show_cores_numbers(new_page):
     np.testing.assert_allclose(numbers(page, "sin-table")[1], table, atol=1e-6)
     slide(page, "position", 7)
     slide(page, "pair", 2)
-    said = caption(page, "sin-waves").replace("−", "-")
-    assert f"sin {table[7, 4]:.4f}" in said and f"cos {table[7, 5]:.4f}" in said
+    sentence = caption(page, "sin-waves").replace("−", "-")
+    assert f"sin {table[7, 4]:.4f}" in sentence and f"cos {table[7, 5]:.4f}" in sentence
     names, dots = numbers(page, "sin-dots")
     assert names[1] == "from position 0"
     np.testing.assert_allclose(dots[39:, 0], (table @ table.T)[0], atol=1e-5)
@@ -118,12 +119,12 @@ def test_fixed_schemes_show_cores_numbers(new_page):
     np.testing.assert_array_equal(numbers(page, "t5-steps")[1][:, 0], t5_bucket(offsets, 16, 12, True))
 
 
-def test_rope_turns_in_the_page_and_the_server_is_not_asked(new_page):
+def test_rope_rotates_in_the_page_without_a_request(new_page):
     page = open_positions(new_page)
     choose_scheme(page, "rope")
     expect(page.locator(".dial")).to_have_count(8)
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    requests = []
+    page.on("request", lambda request: requests.append(request.url))
     slide(page, "position", 20)
     slide(page, "offset", -6)
     page.locator(".dial").nth(3).click()
@@ -137,14 +138,14 @@ def test_rope_turns_in_the_page_and_the_server_is_not_asked(new_page):
     _, arrays = positions.rope(16, 64, 0)
     score = arrays["scores"][1]
     np.testing.assert_allclose(numbers(page, "rope-matrix")[1], score, atol=1e-7)
-    said = caption(page, "rope-scores").replace("−", "-")
-    assert f"q·k = {score[20, 14]:.5f}" in said and "offset -6" in said
+    sentence = caption(page, "rope-scores").replace("−", "-")
+    assert f"q·k = {score[20, 14]:.5f}" in sentence and "offset -6" in sentence
     lines = page.locator(".rope-scores .lines")
     lines.focus()
     page.keyboard.press("ArrowRight")  # the first offset, −63: only the last position has it
     tip = page.locator(".rope-scores .tip").inner_text().replace("−", "-")
     assert f"from position 63: {score[63, 0]:.5f}" in tip and "from position 0:" not in tip
-    assert not [url for url in asked if "/api/" in url]
+    assert not [url for url in requests if "/api/" in url]
 
 
 def test_learned_positions_follow_the_timeline(new_page):
@@ -174,7 +175,7 @@ def test_a_run_that_stands_in_is_named_and_has_its_own_moment(new_page):
     page = open_positions(new_page)
     choose_scheme(page, "learned")
     origin = page.locator(".positions-controls:visible .positions-origin")
-    expect(origin).to_contain_text(WORDS["en"]["run.reverse-transformer.title"])
+    expect(origin).to_contain_text(str(INTRODUCTIONS["reverse-transformer"].title))
     slide(page, "snapshot", 0)
     expect(page.locator(".learned-table-now h3")).to_have_text("The table at step 0")
     origin.get_by_role("button").click()
@@ -191,7 +192,7 @@ def test_without_positions_order_is_lost(new_page, locale):
     for _ in range(50):  # the answer has come, its picture follows
         if numbers(page, "none-map")[1].shape == (5, 5):
             break
-    _, arrays = positions.none("a b c d a", "shuffle", 0)
+    _, arrays = positions.no_positions("a b c d a", "shuffle", 0)
     np.testing.assert_allclose(numbers(page, "none-map")[1], arrays["cosines"][0], atol=1e-5)
     np.testing.assert_allclose(numbers(page, "none-apart")[1][:, 0], arrays["apart"], atol=1e-5)
     assert re.search(r"10⁻[⁰¹²³⁴⁵⁶⁷⁸⁹]", caption(page, "none-map"))
@@ -212,7 +213,7 @@ def test_the_effect_is_that_of_the_trained_runs(new_page):
     mine = next(one for one in facts["schemes"] if one["scheme"] == "sinusoidal")
     last = np.mean(mine["accuracy"], axis=0)[-1]
     assert f"{100 * last:.0f} % at length 24" in caption(page, "positions-effect")
-    assert shown(page, "s.state.positions.scheme") == "sinusoidal"
+    assert page_state(page, "s.state.positions.scheme") == "sinusoidal"
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (390, 844)], ids=["wide", "phone"])
@@ -225,10 +226,10 @@ def test_names_beside_lines_do_not_meet(new_page, size):
     expect(page.locator(".alibi-lines .line-name")).to_have_count(16)
     boxes["alibi-lines"] = names_of(page, "alibi-lines")
     assert len(boxes["t5-bias"]) == 8 and len(boxes["positions-effect"]) == 6
-    for figure, found in boxes.items():
-        tops = [box["y"] for box in found]
+    for figure, labels in boxes.items():
+        tops = [box["y"] for box in labels]
         assert min(b - a for a, b in itertools.pairwise(tops)) >= 14, figure
-        assert max(box["x"] + box["width"] for box in found) <= size[0], figure
+        assert max(box["x"] + box["width"] for box in labels) <= size[0], figure
 
 
 def names_of(page: Page, figure: str) -> list[dict]:
@@ -240,8 +241,8 @@ def names_of(page: Page, figure: str) -> list[dict]:
 def test_names_take_the_places_nearest_to_their_lines(new_page):
     page = open_positions(new_page)
 
-    def places(wanted: list[float]) -> list[float]:
-        return page.evaluate("y => import('/ours/js/lines.js').then((l) => l.spreadOut(y, 10, 0, 100))", wanted)
+    def places(targets: list[float]) -> list[float]:
+        return page.evaluate("y => import('/ours/js/lines.js').then((l) => l.spreadOut(y, 10, 0, 100))", targets)
 
     assert places([5, 50, 90]) == [5, 50, 90]  # nobody is moved without need
     assert places([50, 50, 50]) == [40, 50, 60]  # around their middle

@@ -1,4 +1,4 @@
-"""The frame of the page: what is looked at, the tabs, the timeline, at every size, in both languages, on both grounds."""
+"""The frame of the page: sidebar, tabs and timeline at every size, in both languages, light and dark."""
 
 from itertools import product
 from pathlib import Path
@@ -6,27 +6,28 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from app.i18n import WORDS
+from app.i18n import WORDS, translate
 from app.page import TABS
-from app.service.inputs import typed
+from app.service.inputs import input_from_text
 from app.service.runs import shipped
-from app.service.snapshot_arrays import look
-from tests.browser.driving import choose_run, open_app, shown, wait_until
-from tests.browser.eyes import minded
+from app.service.runs.shipped_introductions import INTRODUCTIONS
+from app.service.snapshot_arrays import collect_arrays
+from tests.browser.page_driver import choose_run, open_app, page_state, wait_until
+from tests.browser.visual_checks import find_faults
 
 SHOTS = Path(__file__).resolve().parents[2] / ".screenshots"
 SIZES = [(1440, 900), (1920, 1080), (390, 844)]
 FIRST = shipped.SHIPPED_RUNS[0]
 
 
-LOOKS = [("light", "en-US"), ("light", "zh-CN"), ("dark", "zh-CN"), ("dark", "en-US")]
-# Turned from size to size, so that every fifth one has another size, and both grounds and languages are among them.
-EVERYWHERE = [(size, *LOOKS[(at + i) % 4]) for at, size in enumerate(SIZES) for i in range(4)]
+THEMES = [("light", "en-US"), ("light", "zh-CN"), ("dark", "zh-CN"), ("dark", "en-US")]
+# Rotated from size to size: every fifth case has another size, and all themes and languages occur.
+CASES = [(size, *THEMES[(at + i) % 4]) for at, size in enumerate(SIZES) for i in range(4)]
 
 
 @pytest.mark.parametrize(
     ("size", "theme", "locale", "runs"),
-    [(*one, shipped.names()[at :: len(EVERYWHERE)]) for at, one in enumerate(EVERYWHERE)],
+    [(*one, shipped.names()[at :: len(CASES)]) for at, one in enumerate(CASES)],
     ids=lambda value: (
         "x".join(map(str, value))
         if isinstance(value, tuple)
@@ -34,24 +35,26 @@ EVERYWHERE = [(size, *LOOKS[(at + i) % 4]) for at, size in enumerate(SIZES) for 
     ),
 )
 def test_looks_right_everywhere(new_page, size, theme, locale, runs):
-    """Each size, ground and language with others of the shipped runs, in all three tabs."""
+    """Each size, theme and language with different shipped runs, in all three tabs."""
     page = open_app(new_page, size, theme, locale)
     words = WORDS[locale[:2]]
-    expect(page.locator(".run .lead")).to_have_text(words[f"run.{FIRST.name}.lead"].replace("**", ""))
+    expect(page.locator(".run .lead")).to_have_text(
+        translate(INTRODUCTIONS[FIRST.name].lead, locale[:2]).replace("**", "")
+    )
     SHOTS.mkdir(exist_ok=True)
     for run, tab in product(runs, ("attention", "gates", "positions")):
-        if shown(page, "s.state.run") != run:
+        if page_state(page, "s.state.run") != run:
             choose_run(page, run)
         expect(page.locator(".timeline .accuracy")).to_be_visible()
         expect(page.locator(f"#tab-{tab}-button")).to_have_text(words[f"tab_{tab}"])
         page.locator(f"#tab-{tab}-button").click()
-        settled(page, tab)
-        assert minded(page) == [], (run, tab)
+        wait_for_tab(page, tab)
+        assert find_faults(page) == [], (run, tab)
         page.screenshot(path=SHOTS / f"{tab}-{size[0]}-{theme}-{locale[:2]}-{run}.png")
 
 
-def settled(page, tab: str) -> None:
-    """Until the tab has drawn what it has of this run, or said that it has nothing."""
+def wait_for_tab(page, tab: str) -> None:
+    """Until the tab has drawn its figures for this run, or says that it has none."""
     panel = page.locator(f".view-{tab}")
     expect(panel.locator(".caption:visible, .nothing:visible .chip").first).not_to_be_empty(timeout=40_000)
     expect(panel.locator(".waiting:visible, .positions-panel > .nothing:visible")).to_have_count(0, timeout=40_000)
@@ -60,7 +63,7 @@ def settled(page, tab: str) -> None:
 
 def test_overlaps_cuts_and_empty_pictures_would_be_seen(new_page):
     page = open_app(new_page)
-    assert minded(page) == []
+    assert find_faults(page) == []
     page.evaluate(
         """() => {
             const [first, second] = document.querySelectorAll('.attention-views h3');
@@ -71,39 +74,39 @@ def test_overlaps_cuts_and_empty_pictures_would_be_seen(new_page):
             document.querySelector('.report .caption').textContent = '';
         }"""
     )
-    found = "; ".join(minded(page))
+    faults = "; ".join(find_faults(page))
     for fault in ("lies over", "heatmap is empty", "is cut off", "has no caption"):
-        assert fault in found
+        assert fault in faults
 
 
 def test_arrow_keys_move_every_picture_through_training(new_page):
     page = open_app(new_page)
     run = shipped.load(FIRST.name).run
-    seen = look(run, typed(run, FIRST.first_input))
-    last = len(seen.steps) - 1
-    layer, head = shown(page, "[s.state.layer, s.state.head]")
+    arrays = collect_arrays(run, input_from_text(run, FIRST.first_input))
+    last = len(arrays.steps) - 1
+    layer, head = page_state(page, "[s.state.layer, s.state.head]")
     for moment in (last, last - 3):
-        while shown(page, "s.state.moment") > moment:
+        while page_state(page, "s.state.moment") > moment:
             page.keyboard.press("ArrowLeft")
-        expect(page.locator(".view-sidebar .step")).to_have_text(f"step {seen.steps[moment]}")
-        share = seen.heads[0].measures["induction"][moment, layer, head]
+        expect(page.locator(".view-sidebar .step")).to_have_text(f"step {arrays.steps[moment]}")
+        share = arrays.attention[0].measures["induction"][moment, layer, head]
         expect(page.locator(".one-head .caption")).to_contain_text(f"{100 * share:.0f} %")
-        expect(page.locator(".timeline")).to_have_attribute("aria-valuenow", str(seen.steps[moment]))
+        expect(page.locator(".timeline")).to_have_attribute("aria-valuenow", str(arrays.steps[moment]))
     page.keyboard.press("Home")
-    assert shown(page, "s.state.moment") == 0
+    assert page_state(page, "s.state.moment") == 0
     page.keyboard.press("End")
-    assert shown(page, "s.state.moment") == last
+    assert page_state(page, "s.state.moment") == last
 
 
 def test_play_runs_through_training_and_stops_at_its_end(new_page):
     page = open_app(new_page)
-    last = shown(page, "s.state.moment")
+    last = page_state(page, "s.state.moment")
     page.locator(".play").click()
     wait_until(page, "s.state.moment === 2")
     page.locator(".play").click()
-    stopped = shown(page, "s.state.moment")
+    stopped = page_state(page, "s.state.moment")
     page.wait_for_timeout(700)
-    assert shown(page, "s.state.moment") == stopped < last
+    assert page_state(page, "s.state.moment") == stopped < last
 
 
 def test_every_run_can_be_chosen_and_survives_a_change_of_tab(new_page):
@@ -112,11 +115,11 @@ def test_every_run_can_be_chosen_and_survives_a_change_of_tab(new_page):
         choose_run(page, name)
         facts = shipped.facts_of(name)
         expect(page.locator(".pills")).to_contain_text(f"{100 * facts['accuracy']:.1f} %")
-        assert page.locator(".tokens .token").count() == len(shown(page, "s.shown.look.axes.source"))
+        assert page.locator(".tokens .token").count() == len(page_state(page, "s.shown.look.axes.source"))
     for tab in ("gates", "positions", "attention"):
         page.locator(f"#tab-{tab}-button").click()
         expect(page.locator("#run")).to_have_value(name)
-        assert shown(page, "s.state.run") == name
+        assert page_state(page, "s.state.run") == name
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
@@ -124,7 +127,7 @@ def test_unreadable_input_is_answered_beside_the_box_and_nothing_is_lost(new_pag
     page = new_page(locale=locale)
     page.goto("/")
     expect(page.locator(".one-head .caption b").first).to_be_visible(timeout=40_000)
-    before = shown(page, "s.shown.look.text")
+    before = page_state(page, "s.shown.look.text")
     problem = page.locator(".problem")
     for text in ["", "a", "a1b2", "a" * 600, "</script><img src=x onerror=alert(1)>", "🙂🙂", "中文", "שלום"]:
         page.locator("textarea#input").fill(text)
@@ -132,7 +135,7 @@ def test_unreadable_input_is_answered_beside_the_box_and_nothing_is_lost(new_pag
         sentence = problem.inner_text()
         assert sentence and "Traceback" not in sentence
         assert any("\u4e00" <= c <= "\u9fff" for c in sentence if c not in text) == (locale == "zh-CN")
-        assert shown(page, "s.shown.look.text") == before
+        assert page_state(page, "s.shown.look.text") == before
         page.locator("textarea#input").fill(before)
         expect(problem).to_be_hidden()
 
@@ -187,11 +190,11 @@ def test_the_tokens_are_one_stop_of_the_tab_key(new_page):
     page = open_app(new_page)
     tokens = page.locator(".tokens .token")
     assert [one.get_attribute("tabindex") for one in tokens.all()].count("0") == 1
-    moment = shown(page, "s.state.moment")
+    moment = page_state(page, "s.state.moment")
     tokens.first.focus()
     page.keyboard.press("ArrowRight")
     expect(tokens.nth(1)).to_be_focused()
-    assert shown(page, "s.state.moment") == moment, "the arrow key was the tokens'"
+    assert page_state(page, "s.state.moment") == moment, "the arrow key was the tokens'"
 
 
 SLOW = """ms => {
@@ -216,9 +219,9 @@ def test_a_slow_run_shows_that_it_is_coming_and_nothing_jumps(new_page):
     expect(page.locator(".busy")).to_be_empty()
 
 
-def test_what_comes_at_once_shows_no_sign(new_page):
+def test_a_quick_answer_shows_no_busy_sign(new_page):
     page = open_app(new_page)
-    seen = page.evaluate(
+    marks = page.evaluate(
         """async () => {
             const { busy } = await import('/ours/js/header.js'), marks = [];
             const watch = new MutationObserver(() => marks.push(document.documentElement.hasAttribute('data-busy')));
@@ -232,4 +235,4 @@ def test_what_comes_at_once_shows_no_sign(new_page):
             return [quick, marks[0], document.documentElement.hasAttribute('data-busy')];
         }"""
     )
-    assert seen == [0, True, False]
+    assert marks == [0, True, False]

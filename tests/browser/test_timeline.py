@@ -1,4 +1,4 @@
-"""The timeline draws any run: just begun, long, without accuracy, broken down; its lines are named at every size."""
+"""The timeline draws any run: just begun, long, without accuracy, diverged; its lines have labels at every size."""
 
 import math
 
@@ -7,11 +7,11 @@ from playwright.sync_api import Page, expect
 
 from app.i18n import WORDS
 from app.service.runs import shipped
-from tests.browser.driving import choose_run, open_app, shown, wait_until
+from tests.browser.page_driver import choose_run, open_app, page_state, wait_until
 
 WORD = WORDS["en"]
 LONG = 20_000
-STORIES = {
+RUN_FACTS = {
     "just begun": {"steps": [], "loss": [], "accuracies": [], "snapshots": [0], "moments": [], "accuracy": None},
     "one step": {"steps": [1], "loss": [2.3], "accuracies": [0.1], "snapshots": [0], "moments": [], "accuracy": None},
     "no accuracy": {
@@ -43,7 +43,7 @@ STORIES = {
 }
 
 
-def show_story(page: Page, changes: dict) -> None:
+def show_run(page: Page, changes: dict) -> None:
     page.evaluate(
         """changes => import('/ours/js/store.js').then((s) => {
             s.set({ moment: changes.snapshots.length - 1 });
@@ -57,20 +57,20 @@ def show_story(page: Page, changes: dict) -> None:
 def test_every_kind_of_run_can_be_drawn(new_page, size):
     page = open_app(new_page, size)
     timeline = page.locator("svg.timeline")
-    for name, story in STORIES.items():
-        show_story(page, story)
+    for name, facts in RUN_FACTS.items():
+        show_run(page, facts)
         drawn = timeline.evaluate("e => e.innerHTML")
         assert "NaN" not in drawn and "Infinity" not in drawn and "undefined" not in drawn, name
-        losses = [loss for loss in story["loss"] if loss is not None]
+        losses = [loss for loss in facts["loss"] if loss is not None]
         assert timeline.locator(".loss").count() == bool(losses), name
-        shares = [share for share in story["accuracies"] if share is not None]
+        shares = [share for share in facts["accuracies"] if share is not None]
         assert timeline.locator(".accuracy").count() == bool(shares), name
-        assert timeline.locator(".held-out").count() == (story.get("accuracy", 1) is not None), name
-        assert timeline.locator(".broken").count() == (bool(story["loss"]) and story["loss"][-1] is None), name
-        assert timeline.get_attribute("aria-valuenow") == str(story["snapshots"][-1])
+        assert timeline.locator(".held-out").count() == (facts.get("accuracy", 1) is not None), name
+        assert timeline.locator(".broken").count() == (bool(facts["loss"]) and facts["loss"][-1] is None), name
+        assert timeline.get_attribute("aria-valuenow") == str(facts["snapshots"][-1])
         box, ground = page.locator(".playhead circle").bounding_box(), timeline.bounding_box()
         assert ground["x"] <= box["x"] and box["x"] + box["width"] <= ground["x"] + ground["width"] + 1, name
-        assert page.locator(".play").is_disabled() == (len(story["snapshots"]) < 2), name
+        assert page.locator(".play").is_disabled() == (len(facts["snapshots"]) < 2), name
     assert (
         page.locator("svg.timeline .loss").evaluate("e => e.getAttribute('d').length") < 60_000
     )  # not 20,000 points
@@ -78,10 +78,10 @@ def test_every_kind_of_run_can_be_drawn(new_page, size):
 
 def test_a_run_that_has_begun_says_so_and_one_that_broke_says_where(new_page):
     page = open_app(new_page)
-    show_story(page, STORIES["just begun"])
+    show_run(page, RUN_FACTS["just begun"])
     expect(page.locator("svg.timeline")).to_contain_text(WORD["nothing_trained"])
     expect(page.locator(".pills")).to_contain_text(WORD["not_measured"])
-    show_story(page, STORIES["broken down"])
+    show_run(page, RUN_FACTS["broken down"])
     expect(page.locator("svg.timeline .broken")).to_contain_text(WORD["loss_broke"])
     expect(page.locator("svg.timeline .broken title")).to_have_text(WORD["loss_broke_at"].format(step=4))
     at = page.locator("svg.timeline .broken line").get_attribute("x1")
@@ -98,8 +98,8 @@ def test_its_lines_are_named_and_the_names_do_not_meet(new_page, size, locale):
         assert page.locator(f"svg.timeline .{kind}").evaluate("e => getComputedStyle(e).fill") == page.locator(
             f"svg.timeline .{kind.removesuffix('-name')}"
         ).evaluate("e => getComputedStyle(e).stroke")
-    for story in (STORIES["one step"], STORIES["long"], STORIES["broken down"]):
-        show_story(page, story)
+    for facts in (RUN_FACTS["one step"], RUN_FACTS["long"], RUN_FACTS["broken down"]):
+        show_run(page, facts)
         boxes = [one.bounding_box() for one in page.locator("svg.timeline .name").all()]
         ground = page.locator("svg.timeline").bounding_box()
         for i, a in enumerate(boxes):
@@ -129,16 +129,16 @@ WORDS_AND_CURVES = """async (names) => {
 @pytest.mark.parametrize(("size", "locale"), [((1440, 900), "en-US"), ((1920, 1080), "zh-CN")])
 def test_the_words_of_moments_stand_above_the_curves_and_clear_of_one_another(new_page, size, locale):
     page = open_app(new_page, size, locale=locale)
-    for name, found in page.evaluate(WORDS_AND_CURVES, shipped.names()).items():
-        words = found["words"]
-        assert len(words) >= min(2, found["own"]), f"{name}: the run's own moments have words"
+    for name, boxes in page.evaluate(WORDS_AND_CURVES, shipped.names()).items():
+        words = boxes["words"]
+        assert len(words) >= min(2, boxes["own"]), f"{name}: the run's own moments have words"
         for word in words:
             high = word["bottom"] - word["top"]
-            assert word["bottom"] - 0.25 * high <= found["curves"] and word["top"] >= found["top"] - 0.2 * high, (
+            assert word["bottom"] - 0.25 * high <= boxes["curves"] and word["top"] >= boxes["top"] - 0.2 * high, (
                 name,
                 word,
             )
-            for line in found["lines"]:
+            for line in boxes["lines"]:
                 through = line["left"] > word["left"] and line["right"] < word["right"]
                 assert not (through and line["top"] < word["bottom"] - 4), (name, word["text"], line["words"])
 
@@ -149,30 +149,30 @@ def test_a_run_that_goes_on_training_does_not_stop_the_player(new_page):
     page.locator(".play").click()
     page.evaluate("import('/ours/js/store.js').then((s) => s.show({ story: { ...s.shown.story } }))")
     expect(page.locator(".play")).to_have_attribute("aria-label", WORD["pause"])
-    show_story(page, STORIES["long"])
+    show_run(page, RUN_FACTS["long"])
     expect(page.locator(".play")).to_have_attribute("aria-label", WORD["play"])
-    assert shown(page, "s.state.moment") == 6
+    assert page_state(page, "s.state.moment") == 6
 
 
 def test_after_a_click_anywhere_the_arrow_keys_move_through_training(new_page):
     page = open_app(new_page)
-    moment = shown(page, "s.state.moment")
-    head = shown(page, "[s.state.layer, s.state.head]")
+    moment = page_state(page, "s.state.moment")
+    head = page_state(page, "[s.state.layer, s.state.head]")
     for place in ("#tab-gates-button", "#tab-attention-button", ".one-head canvas.heatmap", ".view-sidebar .token"):
         page.locator(place).first.click()
         page.keyboard.press("ArrowLeft")
         moment -= 1
-        assert shown(page, "s.state.moment") == moment, place
+        assert page_state(page, "s.state.moment") == moment, place
     page.locator("#run").focus()
     page.locator("#input").click()
     page.keyboard.press("ArrowLeft")
-    assert shown(page, "s.state.moment") == moment, "in a text they move the caret"
+    assert page_state(page, "s.state.moment") == moment, "in a text they move the caret"
     page.keyboard.press("Escape")
     page.keyboard.press("ArrowLeft")
-    assert shown(page, "[s.state.moment, s.state.layer, s.state.head]") == [moment - 1, *head]
+    assert page_state(page, "[s.state.moment, s.state.layer, s.state.head]") == [moment - 1, *head]
     page.locator(".grid-canvas").focus()  # as the tab key does
     page.keyboard.press("ArrowUp")
-    assert shown(page, "s.state.layer") == head[0] - 1, "reached with the keyboard, a picture has its own keys"
+    assert page_state(page, "s.state.layer") == head[0] - 1, "reached with the keyboard, a picture has its own keys"
 
 
 def test_keys_pressed_in_bertvizs_frame_move_through_training(new_page):
@@ -180,22 +180,22 @@ def test_keys_pressed_in_bertvizs_frame_move_through_training(new_page):
     page.locator("[data-value=head]").click()
     expect(page.locator(".bertviz-frame iframe")).to_have_attribute("data-drawn", "400", timeout=30_000)
     page.frame_locator(".bertviz-frame iframe").locator("#vis svg").click(position={"x": 200, "y": 60})
-    moment = shown(page, "s.state.moment")
+    moment = page_state(page, "s.state.moment")
     page.keyboard.press("ArrowLeft")
     wait_until(page, f"s.state.moment === {moment - 1}")
 
 
-def test_what_happened_at_one_step_is_told_together(new_page):
+def test_events_of_one_step_share_one_tip(new_page):
     page = open_app(new_page)
-    story = shown(page, "s.shown.story.moments")
+    story = page_state(page, "s.shown.story.moments")
     step = next(m["step"] for m in story if m["head"])
     heads = [m for m in story if m["head"] and m["step"] == step]
-    focus = shown(page, "`blocks.${s.state.layer}.attn.${s.state.head}`")
+    focus = page_state(page, "`blocks.${s.state.layer}.attn.${s.state.head}`")
     mine = next(m for m in heads if m["head"] == focus)
     group = page.locator(".timeline .moment", has_text=f"{mine['text']['en']} +{len(heads) - 1}")
     group.locator("text").hover()
-    told = page.locator(".timeline-tip").inner_text().splitlines()
-    assert sorted(told) == sorted(f"step {step}: {m['text']['en']}" for m in heads)
+    lines = page.locator(".timeline-tip").inner_text().splitlines()
+    assert sorted(lines) == sorted(f"step {step}: {m['text']['en']}" for m in heads)
 
 
 def test_a_reloaded_page_is_where_it_was(new_page):
@@ -205,7 +205,7 @@ def test_a_reloaded_page_is_where_it_was(new_page):
     page.keyboard.press("Home")
     page.reload()
     expect(page.locator(".gates-units canvas")).to_be_visible(timeout=40_000)
-    assert shown(page, "[s.state.run, s.state.tab, s.state.moment]") == ["parity-lstm", "gates", 0]
+    assert page_state(page, "[s.state.run, s.state.tab, s.state.moment]") == ["parity-lstm", "gates", 0]
     page.locator(".logo").click()
     expect(page.locator(".one-head .caption b").first).to_be_visible(timeout=40_000)
-    assert shown(page, "s.state.run") == "induction-gpt"
+    assert page_state(page, "s.state.run") == "induction-gpt"

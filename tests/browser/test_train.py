@@ -1,4 +1,4 @@
-"""The Train tab: a recipe is chosen, trained, held, moved, rewound and forked, and is there again after a reload."""
+"""The Train tab: a recipe is chosen, trained, paused, stepped, rewound and forked, and survives a reload."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import core
 from app.i18n import WORDS
 from app.service.training.requests import parameter_count
 from core.runs.recipes import make_recipe
-from tests.browser.driving import choose_run, shown, wait_until
-from tests.browser.training import choose, do, focus, open_train, press_train, until
+from tests.browser.page_driver import choose_run, page_state, wait_until
+from tests.browser.train_tab import choose_recipe, focused_run, open_train, press_control, press_train, wait_for_run
 
 LONG = {"training": {"steps": 5000}}  # long enough to be caught while it runs
 SIZES = [(1440, 900), (1920, 1080), (390, 844)]
@@ -36,39 +36,39 @@ def test_first_look_has_a_worked_example_and_one_button(new_page, size, theme, l
     expect(page.locator(".train-facts")).to_contain_text(f"{parameter_count(core.recipe('lstm', 'parity')):,}")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "wider than the screen"
     expect(page.locator("#timeline")).to_be_hidden()
-    assert shown(page, "s.state.tab") == "train"
+    assert page_state(page, "s.state.tab") == "train"
 
 
-TAUGHT = [("lstm", "parity", "gates"), ("gpt", "induction", "attention"), ("transformer", "copy", "attention")]
+TRAINED = [("lstm", "parity", "gates"), ("gpt", "induction", "attention"), ("transformer", "copy", "attention")]
 
 
-@pytest.mark.parametrize(("family", "task", "tab"), TAUGHT)
+@pytest.mark.parametrize(("family", "task", "tab"), TRAINED)
 def test_training_moves_the_chart_and_every_tab_looks_at_it_afterwards(new_page, family, task, tab):
     page = open_train(new_page)
-    choose(page, family, task)
+    choose_recipe(page, family, task)
     page.evaluate(
         "import('/ours/js/store.js').then((s) => { window.drawn = new Set();"
         " s.on(['curves'], () => window.drawn.add(s.shown.jobs[0]?.history.length)); })"
     )
     key = press_train(page)
-    until(page, "one.job.status === 'done' && one.history.length === one.job.steps", 180)
+    wait_for_run(page, "one.job.status === 'done' && one.history.length === one.job.steps", 180)
     recipe = core.recipe(family, task)
     drawn = page.evaluate("[...window.drawn]")
     assert len(drawn) >= 4, "it came all at once"  # a fast machine is done in half a second
     run = core.Run(recipe, seed=0)
     steps = [step for step, _ in zip(run.train(), range(30), strict=False)]
-    assert focus(page, "one.history.columns.loss.slice(0, 30)") == [step.loss for step in steps]
-    until(page, "one.job.accuracy !== null")
-    assert focus(page, "one.job.accuracy") >= recipe.goal
+    assert focused_run(page, "one.history.columns.loss.slice(0, 30)") == [step.loss for step in steps]
+    wait_for_run(page, "one.job.accuracy !== null")
+    assert focused_run(page, "one.job.accuracy") >= recipe.goal
     expect(page.locator(".train-status")).to_contain_text(f"step {recipe.training.steps} of {recipe.training.steps}")
-    assert focus(page, "one.moments.length") > 0
+    assert focused_run(page, "one.moments.length") > 0
     expect(page.locator(".train-problems tr.ok, .train-problems .ok").first).to_be_visible()
     assert page.locator(".thumb canvas").count() > 0
     page.locator(".look-inside").click()
     wait_until(page, f"s.state.run === '{key}' && s.state.tab === '{tab}'")
     expect(page.locator("#run")).to_have_value(key)
     expect(page.locator("#timeline")).to_be_visible()
-    assert shown(page, "s.shown.story.steps.at(-1)") == recipe.training.steps
+    assert page_state(page, "s.shown.story.steps.at(-1)") == recipe.training.steps
     for other in ("attention", "gates", "positions", "generate", "build"):
         page.locator(f"#tab-{other}-button").click()
         wait_until(page, f"s.state.tab === '{other}' && s.state.run === '{key}'")
@@ -81,86 +81,86 @@ def test_training_moves_the_chart_and_every_tab_looks_at_it_afterwards(new_page,
 
 def test_pause_step_rewind_and_the_same_losses_again(new_page):
     page = open_train(new_page)
-    choose(page, "lstm", "parity", seed=11, **LONG)
+    choose_recipe(page, "lstm", "parity", seed=11, **LONG)
     press_train(page)
-    until(page, "one.history.length > 20")
-    do(page, "pause")
-    until(page, "one.job.status === 'paused'")
+    wait_for_run(page, "one.history.length > 20")
+    press_control(page, "pause")
+    wait_for_run(page, "one.job.status === 'paused'")
     page.wait_for_timeout(400)
-    held = focus(page, "one.history.last")
-    do(page, "step")
-    until(page, f"one.history.last === {held + 1}")
+    last = focused_run(page, "one.history.last")
+    press_control(page, "step")
+    wait_for_run(page, f"one.history.last === {last + 1}")
     page.wait_for_timeout(300)
-    assert focus(page, "one.history.last") == held + 1, "one step is one step"
-    before = focus(page, "one.history.columns.loss")
-    do(page, "rewind")
-    until(page, "one.history.length === 0 && one.job.index === 0")
+    assert focused_run(page, "one.history.last") == last + 1, "one step is one step"
+    before = focused_run(page, "one.history.columns.loss")
+    press_control(page, "rewind")
+    wait_for_run(page, "one.history.length === 0 && one.job.index === 0")
     expect(page.locator(".train-figure .caption")).to_have_text(WORDS["en"]["train.rewound"])
     expect(page.locator(".train-below")).to_be_hidden()
     for name in ("[data-do=fork]", ".look-inside"):
         expect(page.locator(name)).to_have_attribute("title", WORDS["en"]["train.step_first"])
-    do(page, "go")
-    until(page, f"one.history.length >= {len(before)}")
-    do(page, "stop")
-    until(page, "one.job.status === 'stopped'")
-    assert focus(page, f"one.history.columns.loss.slice(0, {len(before)})") == before
+    press_control(page, "go")
+    wait_for_run(page, f"one.history.length >= {len(before)}")
+    press_control(page, "stop")
+    wait_for_run(page, "one.job.status === 'stopped'")
+    assert focused_run(page, f"one.history.columns.loss.slice(0, {len(before)})") == before
     expect(page.locator(".train-figure .caption")).to_contain_text("to the last bit")
     expect(page.locator(".train-below")).to_be_visible()
-    assert focus(page, "one.history.ghost.columns.loss") == before
+    assert focused_run(page, "one.history.ghost.columns.loss") == before
 
 
 def test_fork_begins_at_a_moment_with_other_options(new_page):
     page = open_train(new_page)
-    choose(page, "lstm", "parity", seed=12, training={"steps": 60})
+    choose_recipe(page, "lstm", "parity", seed=12, training={"steps": 60})
     parent = press_train(page)
-    until(page, "one.job.status === 'done' && one.job.forkable?.length")
-    do(page, "fork")
+    wait_for_run(page, "one.job.status === 'done' && one.job.forkable?.length")
+    press_control(page, "fork")
     panel = page.locator(".train-fork")
-    step = focus(page, "one.job.forkable.at(-3)")
+    step = focused_run(page, "one.job.forkable.at(-3)")
     panel.locator("#fork-step").select_option(str(step))
     panel.locator("[data-option=lr]").fill("-1")
     panel.locator(".train-go").click()
     expect(panel.locator(".problem:visible")).to_contain_text("lr")
-    assert shown(page, "s.shown.jobs.length") == 1
+    assert page_state(page, "s.shown.jobs.length") == 1
     panel.locator("[data-option=lr]").fill("0.002")
     panel.locator("[data-option=steps]").fill("80")
     panel.locator(".train-go").click()
     wait_until(page, f"s.state.trained !== '{parent}'")
-    until(page, "one.job.status === 'done' && one.history.length === 80")
-    assert focus(page, "[one.job.parent, one.job.recipe.origin.step]") == [parent, step]
-    assert focus(page, f"one.history.columns.lr[{step}]") == 0.002
+    wait_for_run(page, "one.job.status === 'done' && one.history.length === 80")
+    assert focused_run(page, "[one.job.parent, one.job.recipe.origin.step]") == [parent, step]
+    assert focused_run(page, f"one.history.columns.lr[{step}]") == 0.002
     assert page.locator(".train-runs li").count() == 2
-    losses = shown(page, f"s.shown.jobs.map((one) => one.history.columns.loss.slice(0, {step}))")
+    losses = page_state(page, f"s.shown.jobs.map((one) => one.history.columns.loss.slice(0, {step}))")
     assert losses[0] == losses[1], "until the fork both are one run"
 
 
 def test_a_page_that_comes_back_and_a_second_one_find_the_same_run(new_page):
     page = open_train(new_page)
-    choose(page, "gru", "parity", seed=13, **LONG)
+    choose_recipe(page, "gru", "parity", seed=13, **LONG)
     key = press_train(page)
-    until(page, "one.history.length > 10")
+    wait_for_run(page, "one.history.length > 10")
     page.reload()
     expect(page.locator(".train")).to_be_visible(timeout=40_000)
-    until(page, f"one.key === '{key}' && one.history.length > 10")
+    wait_for_run(page, f"one.key === '{key}' && one.history.length > 10")
     second = open_train(new_page)
-    choose(second, "gru", "parity", seed=13, **LONG)
+    choose_recipe(second, "gru", "parity", seed=13, **LONG)
     wait_until(second, "s.shown.check?.known !== null")
     assert press_train(second) == key
-    until(second, "one.history.length > 10")
-    do(second, "stop")
+    wait_for_run(second, "one.history.length > 10")
+    press_control(second, "stop")
     for one in (page, second):
-        until(one, "one.job.status === 'stopped'")
-    made = focus(second, "one.job.index")
+        wait_for_run(one, "one.job.status === 'stopped'")
+    index = focused_run(second, "one.job.index")
     for one in (page, second):
-        until(one, f"one.history.last === {made}")
+        wait_for_run(one, f"one.history.last === {index}")
     same = "[one.history.columns.loss.slice(0, 30), one.history.last]"
-    assert focus(page, same) == focus(second, same)
+    assert focused_run(page, same) == focused_run(second, same)
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
 def test_bad_options_are_answered_beside_their_control_and_nothing_else_changes(new_page, locale):
     page = open_train(new_page, locale=locale)
-    choose(page, "gpt", "induction")
+    choose_recipe(page, "gpt", "induction")
     example = page.locator(".example:visible").inner_text()
     column = page.locator(".train-recipe")
     for option, bad in [("n_heads", "3"), ("lr", "-1"), ("steps", ""), ("min_len", "4000")]:
@@ -173,13 +173,13 @@ def test_bad_options_are_answered_beside_their_control_and_nothing_else_changes(
         expect(problem).to_be_visible()
         box.dispatch_event("input")  # typed on, to no effect
         expect(problem).to_be_visible()
-        said = problem.inner_text()
-        assert "Traceback" not in said
-        assert bool(re.search("[\u4e00-\u9fff]", said)) == (locale == "zh-CN")
+        sentence = problem.inner_text()
+        assert "Traceback" not in sentence
+        assert bool(re.search("[\u4e00-\u9fff]", sentence)) == (locale == "zh-CN")
         assert page.locator(".example:visible").inner_text() == example
         expect(page.locator(".train-foot .train-go")).to_have_attribute("aria-disabled", "true")
         page.locator(".train-foot .train-go").click(force=True)
-        assert shown(page, "s.shown.jobs.length") == 0
+        assert page_state(page, "s.shown.jobs.length") == 0
         box.fill(usual)
         expect(problem).to_be_hidden()
     expect(page.locator(".train-foot .train-go")).to_have_attribute("aria-disabled", "false")
@@ -197,7 +197,7 @@ def test_own_file_is_read_shown_and_trained_on(new_page):
     expect(problem).to_contain_text("line 22")
     drop.set_input_files({"name": "odd.txt", "mimeType": "text/plain", "buffer": b"abc\nd\xe9f\n"})
     expect(problem).to_contain_text("line 2")
-    assert shown(page, "s.state.recipe.task") == "parity"
+    assert page_state(page, "s.state.recipe.task") == "parity"
     drop.set_input_files(
         {"name": "weather.csv", "mimeType": "text/csv", "buffer": "\n".join(["text,label", *rows]).encode()}
     )
@@ -210,31 +210,31 @@ def test_own_file_is_read_shown_and_trained_on(new_page):
     page.locator(".train-recipe [data-option=steps]").fill("30")
     wait_until(page, "s.shown.check?.steps === 30")
     press_train(page)
-    until(page, "one.job.status === 'done' && one.history.length === 30")
+    wait_for_run(page, "one.job.status === 'done' && one.history.length === 30")
 
 
 def test_a_recipe_is_what_core_makes_of_it(new_page):
     page = open_train(new_page)
-    choose(page, "transformer", "copy", "learned", model={"n_heads": 8}, task_options={"n_symbols": 12})
-    made = make_recipe("transformer", "copy", model={"d_model": 64, "n_heads": 8, "n_layers": 1, "d_ff": 64, "norm_placement": "pre", "tie_embeddings": False, "position": "learned"}, task_options={"n_symbols": 12}, training={"lr": 1e-2, "steps": 100, "schedule": "linear"})  # fmt: skip
-    wait_until(page, f"s.shown.check?.key === '{core.runs.run.key_of(made, 0)}'")
-    expect(page.locator(".train-facts")).to_contain_text(f"{parameter_count(made):,}")
+    choose_recipe(page, "transformer", "copy", "learned", model={"n_heads": 8}, task_options={"n_symbols": 12})
+    recipe = make_recipe("transformer", "copy", model={"d_model": 64, "n_heads": 8, "n_layers": 1, "d_ff": 64, "norm_placement": "pre", "tie_embeddings": False, "position": "learned"}, task_options={"n_symbols": 12}, training={"lr": 1e-2, "steps": 100, "schedule": "linear"})  # fmt: skip
+    wait_until(page, f"s.shown.check?.key === '{core.runs.run.key_of(recipe, 0)}'")
+    expect(page.locator(".train-facts")).to_contain_text(f"{parameter_count(recipe):,}")
     changed = page.locator(".train-recipe .control.changed label code")
     expect(changed).to_have_text(["n_symbols", "n_heads"])
 
 
 def test_arrow_keys_read_the_chart_and_leave_the_timeline_alone(new_page):
     page = open_train(new_page)
-    choose(page, "lstm", "parity", seed=14, training={"steps": 40})
+    choose_recipe(page, "lstm", "parity", seed=14, training={"steps": 40})
     press_train(page)
-    until(page, "one.job.status === 'done' && one.history.length === 40")
-    moment = shown(page, "s.state.moment")
+    wait_for_run(page, "one.job.status === 'done' && one.history.length === 40")
+    moment = page_state(page, "s.state.moment")
     page.locator("canvas[data-measure=loss]").focus()
     for _ in range(5):
         page.keyboard.press("ArrowRight")
-    loss = focus(page, "one.history.columns.loss[4]")
+    loss = focused_run(page, "one.history.columns.loss[4]")
     expect(page.locator(".train-chart-loss .tip")).to_have_text(f"step 5\n{loss!r}")
     page.locator("body").click(position={"x": 700, "y": 70})
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Space")
-    assert shown(page, "s.state.moment") == moment
+    assert page_state(page, "s.state.moment") == moment

@@ -1,4 +1,4 @@
-"""The charts of the Train tab: runs that can be told apart, words that can be read, and one number for one thing."""
+"""The charts of the Train tab: runs in different colours, readable labels, the same number everywhere."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.driving import wait_until
-from tests.browser.training import choose, do, focus, open_train, press_train, until
+from tests.browser.page_driver import wait_until
+from tests.browser.train_tab import choose_recipe, focused_run, open_train, press_control, press_train, wait_for_run
 
 # every text of the picture as [words, left, top, right, bottom]
 BOXES = """(svg) => {
@@ -28,10 +28,10 @@ BOXES = """(svg) => {
 
 
 def train(page: Page, *recipe: str, until_done: bool = True, **changes: Any) -> str:
-    choose(page, *recipe, **changes)
+    choose_recipe(page, *recipe, **changes)
     key = press_train(page)
     if until_done:
-        until(
+        wait_for_run(
             page,
             "one.job.status === 'done' && one.job.accuracy !== null && one.history.length === one.job.steps",
             120,
@@ -39,7 +39,7 @@ def train(page: Page, *recipe: str, until_done: bool = True, **changes: Any) -> 
     return key
 
 
-def kept_picture(page: Page) -> str:
+def saved_svg(page: Page) -> str:
     with page.expect_download() as download:
         page.locator(".train-figure .keep button", has_text="SVG").click()
     return Path(download.value.path()).read_text()
@@ -61,14 +61,14 @@ VIEWS = [((1440, 900), "light", "en-US", "log"), ((1920, 1080), "dark", "zh-CN",
 def test_no_word_on_the_chart_lies_over_another_or_is_cut(new_page, size, theme, locale, scale):
     page = open_train(new_page, size, theme, locale)
     for options in ({}, {"lr": 0.003}, {"lr": 0.003, "batch_size": 32}, {"lr": 1.0}):
-        choose(page, "lstm", "parity", seed=41, training={"steps": 60, **options})
+        choose_recipe(page, "lstm", "parity", seed=41, training={"steps": 60, **options})
         press_train(page)
-        until(page, "['done', 'failed'].includes(one.job.status) && one.history.length > 1", 120)
+        wait_for_run(page, "['done', 'failed'].includes(one.job.status) && one.history.length > 1", 120)
     page.evaluate(f"import('/ours/js/store.js').then((s) => s.set({{ trainScale: '{scale}' }}))")
     for row in range(4):
         page.locator(".train-runs .run-name").nth(row).click()
         page.wait_for_timeout(200)
-        boxes = page.evaluate(BOXES, kept_picture(page))
+        boxes = page.evaluate(BOXES, saved_svg(page))
         assert len(boxes["found"]) > 30
         for i, (words, left, top, right, bottom) in enumerate(boxes["found"]):
             assert left >= boxes["left"] and right <= boxes["right"], f"cut: {words}"
@@ -82,10 +82,10 @@ def test_runs_keep_a_name_a_number_and_a_colour_of_their_own(new_page):
     parent = train(page, "lstm", "parity", seed=42, training={"steps": 40})
     train(page, "lstm", "parity", seed=42, training={"steps": 40, "lr": 0.5})
     page.locator(f".train-runs li[data-key='{parent}'] .run-name").click()
-    do(page, "fork")
+    press_control(page, "fork")
     page.locator(".train-fork [data-option=steps]").fill("60")
     page.locator(".train-fork .train-go").click()
-    until(page, "one.job.parent && one.job.status === 'done' && one.history.length === 60")
+    wait_for_run(page, "one.job.parent && one.job.status === 'done' && one.history.length === 60")
     train(page, "gru", "parity", seed=42, training={"steps": 40})
     before = chips(page)
     assert [number for number, *_ in before] == ["1", "2", "3", "4"]
@@ -101,55 +101,55 @@ def test_runs_keep_a_name_a_number_and_a_colour_of_their_own(new_page):
 
 def test_the_caption_tells_the_numbers_that_stand_above_the_curves(new_page):
     page = open_train(new_page)
-    choose(page, "lstm", "parity", seed=43, training={"steps": 5000})
+    choose_recipe(page, "lstm", "parity", seed=43, training={"steps": 5000})
     press_train(page)
-    until(page, "one.history.length > 3")
-    do(page, "rewind")
-    until(page, "one.history.length === 0")
+    wait_for_run(page, "one.history.length > 3")
+    press_control(page, "rewind")
+    wait_for_run(page, "one.history.length === 0")
     caption = page.locator(".train-figure .caption")
     for step in range(1, 5):
-        do(page, "step")
-        until(page, f"one.history.last === {step}")
+        press_control(page, "step")
+        wait_for_run(page, f"one.history.last === {step}")
         expect(caption).to_contain_text(f"At step {step} ")
-        said = caption.inner_text()
-        right = re.search(r"right (\d+ %)", said)[1]
-        texts = re.findall(r"<text[^>]*>([^<]*)</text>", kept_picture(page))
+        sentence = caption.inner_text()
+        right = re.search(r"right (\d+ %)", sentence)[1]
+        texts = re.findall(r"<text[^>]*>([^<]*)</text>", saved_svg(page))
         assert texts[texts.index("accuracy in training") + 1] == right
         if step > 1:
-            assert texts[texts.index("loss") + 1] == re.search(r"to ([\d.]+)\.", said)[1]
-    do(page, "stop")
+            assert texts[texts.index("loss") + 1] == re.search(r"to ([\d.]+)\.", sentence)[1]
+    press_control(page, "stop")
 
 
 def test_far_above_a_small_chance_is_not_chance(new_page):
     page = open_train(new_page)
     train(page, "lstm", "parity", seed=44, training={"steps": 12})
-    said = {}
+    captions = {}
     for now in (0.03, 0.09):
-        said[now] = page.evaluate(
+        captions[now] = page.evaluate(
             "(now) => import('/ours/js/train_caption.js').then(({ captionOf }) => captionOf({ moments: [], job:"
             " { status: 'paused', chance: 0.03, goal: 0.99 }, history: { length: 1, last: 63, ghost: null,"
             " repeated: () => null, smooth: { loss: [3], accuracy: [now] } } }))",
             now,
         )
-    assert "no better than chance" in said[0.03] and "no better" not in said[0.09]
+    assert "no better than chance" in captions[0.03] and "no better" not in captions[0.09]
 
 
-def test_what_was_trained_before_is_offered_as_such_and_told_when_it_is_drawn(new_page):
+def test_a_run_trained_before_is_offered_as_such_and_described_when_drawn(new_page):
     first, second = open_train(new_page), open_train(new_page)
     train(first, "lstm", "parity", seed=45, training={"steps": 200})
     expect(first.locator(".train-foot .train-go")).to_contain_text("is on show")
-    choose(second, "lstm", "parity", seed=45, training={"steps": 200})
+    choose_recipe(second, "lstm", "parity", seed=45, training={"steps": 200})
     wait_until(second, "s.shown.check?.known === 'done'")
     expect(second.locator(".train-hero .hero-go")).to_have_text("▶ Show it")
     expect(second.locator(".hero-words")).to_contain_text("is stored here")
     second.locator(".train-hero .hero-go").click()
     caption = second.locator(".train-figure .caption")
     expect(caption).to_contain_text("trained before")
-    until(second, "one.history.length === 200 && !one.again")
+    wait_for_run(second, "one.history.length === 200 && !one.again")
     expect(caption).to_contain_text("On held-out problems")
-    do(second, "rewind")
+    press_control(second, "rewind")
     expect(second.locator(".train-foot .train-go")).to_contain_text("Continue")
-    assert focus(second, "one.job.status") == "paused"
+    assert focused_run(second, "one.job.status") == "paused"
 
 
 def test_selects_show_that_they_open(new_page):

@@ -1,4 +1,4 @@
-"""Files dropped on the Train tab: of those nobody can learn from, a sentence beside that place; the others go there once."""
+"""Files dropped on the Train tab: unusable ones are refused with a sentence beside the box, others uploaded once."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 import pytest
 from playwright.sync_api import Response, expect
 
-from tests.browser.driving import shown, wait_until
-from tests.browser.training import open_train
+from tests.browser.page_driver import page_state, wait_until
+from tests.browser.train_tab import open_train
 
 PAIRS = "".join(f'{{"source": "a b {i}", "target": "b a {i}"}}\n' for i in range(40))
-BAD = {  # file → what is in it, and what the sentence says in either language
+INVALID = {  # file → its content, and the sentence in either language
     "empty.txt": (b"", r"empty|空"),
     "binary.txt": (bytes(range(256)) * 40, r"line 2\b|第 2 行"),  # the tenth byte is a newline
     "program.exe": (b"MZ" + b"\0" * 500, r"zero byte|零字节"),
@@ -28,23 +28,23 @@ BAD = {  # file → what is in it, and what the sentence says in either language
 def test_a_bad_file_is_answered_where_it_was_dropped(new_page, locale, tmp_path):
     page = open_train(new_page, locale=locale)
     problem = page.locator(".train-aside .drop + .problem")
-    before = shown(page, "JSON.stringify(s.state.recipe)")
+    before = page_state(page, "JSON.stringify(s.state.recipe)")
     column, hero = (page.locator(place) for place in (".train-recipe", ".train-hero"))
     texts = column.inner_text(), hero.inner_text()
-    for name, (data, said) in BAD.items():
+    for name, (data, sentence) in INVALID.items():
         path = tmp_path / name
         path.write_bytes(data)
         page.locator("#train-file").set_input_files(path)
         expect(problem).to_contain_text(name)
-        expect(problem).to_contain_text(re.compile(said))
+        expect(problem).to_contain_text(re.compile(sentence))
         sentence = problem.inner_text()
         assert bool(re.search("[\u4e00-\u9fff]", sentence)) == (locale == "zh-CN"), sentence
-        assert shown(page, "JSON.stringify(s.state.recipe)") == before and shown(page, "!s.shown.file")
+        assert page_state(page, "JSON.stringify(s.state.recipe)") == before and page_state(page, "!s.shown.file")
         assert column.inner_text().replace(sentence, "").split() == texts[0].split() and hero.inner_text() == texts[1]
         expect(page.locator(".problem:visible")).to_have_count(1)
 
 
-def test_one_file_takes_the_place_of_another_of_whatever_kind(new_page):
+def test_one_file_replaces_another_of_any_kind(new_page):
     page = open_train(new_page)
     text = "the cat sat on the mat and the dog lay by the door\n" * 60
     table = "text,label\n" + "".join(f"sunny {i},good\nrainy {i},bad\n" for i in range(30))
@@ -57,14 +57,14 @@ def test_one_file_takes_the_place_of_another_of_whatever_kind(new_page):
         )
         expect(page.locator(".file-report")).to_contain_text(name)
         wait_until(page, f"s.state.recipe.task === '{task}' && s.shown.check && !s.shown.checking")
-        keys.append(shown(page, "s.shown.check.key"))
+        keys.append(page_state(page, "s.shown.check.key"))
     assert keys[0] == keys[2] and len(set(keys)) == 3, "another file of the same kind is another run"
     assert "␣" in page.locator(".train-hero .answer-token").all_inner_texts()
     page.locator(".train-recipe .chip[data-value=copy]").click()
     expect(page.locator(".file-report")).to_be_hidden()
     page.locator(".train-recipe .chip[data-value='own text']").click()
     expect(page.locator(".file-report")).to_contain_text("c.txt")
-    page.reload()  # the file is not kept
+    page.reload()  # the file is not stored
     expect(page.locator(".train")).to_be_visible(timeout=40_000)
     wait_until(page, "s.state.recipe.task === 'parity' && s.shown.check && !s.shown.checking")
 

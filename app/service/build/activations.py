@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 import core
-from app.service.inputs import Problem
+from app.service.inputs import ModelInput
 from app.service.runs import run_registry
 from core.analysis.costs import parameter_count
 from core.config.families import Config
@@ -29,7 +29,7 @@ Payload = tuple[dict[str, Any], dict[str, np.ndarray]]  # header, arrays
 
 
 def point_activations(
-    config: Config, point: str, run: str | None, problem: Problem | None, time: int, target_time: int
+    config: Config, point: str, run: str | None, problem: ModelInput | None, time: int, target_time: int
 ) -> Payload:
     """Header and arrays; `values` is (snapshot, head, row, column)."""
     if run is not None and problem is not None and run_registry.open_run(run).run.model.config == config:
@@ -43,12 +43,12 @@ def point_activations(
     return _untrained_activations(config, point, time, target_time)
 
 
-def _run_activations(name: str, problem: Problem, point: str) -> Payload:
+def _run_activations(name: str, problem: ModelInput, point: str) -> Payload:
     run = run_registry.open_run(name).run
     snapshots = [_capture_thumbnail(model, problem.batch.inputs, point) for _, model in run.snapshot_models()]
     header = {
         "of": "run", "steps": [snapshot.step for snapshot in run.snapshots], "shape": snapshots[0][0],
-        "source": problem.source, "given": problem.given,
+        "source": problem.source, "given": problem.decoder_tokens,
     }  # fmt: skip
     return header, {"values": np.stack([values for _, values in snapshots])}
 

@@ -25,7 +25,7 @@ from app.service.checkpoints.locations import (
     local_locations,
     resolve_location,
 )
-from app.service.example_texts import example
+from app.service.example_texts import example_text
 from app.service.lru_cache import LRUCache
 from app.service.runs.loaded_run import LoadedRun
 from core import InputError
@@ -190,7 +190,7 @@ def checkpoint_metadata(name: str) -> dict[str, Any]:
         "form": form,
         "usual_length": DEFAULT_NEW_TOKENS,
         "lead": lead,
-        "first_input": task.spell_special_tokens(example(form, 0)),
+        "first_input": task.spell_special_tokens(example_text(form, 0)),
         "focus": {},
         "alphabet": [],
         "steps": [],

@@ -1,1 +1,1 @@
-"""The Generate tab: what a model writes, tags or answers, and every distribution behind each choice."""
+"""The Generate tab: text, tags and answers of a model, with the distribution behind every choice."""

@@ -1,4 +1,4 @@
-"""What a tagger sees in a sentence: scores of every tag at every token, and with a CRF the best path through them.
+"""Scores of every tag at every token and, with a CRF, the best path through them.
 
 score(path) = start + Σ emission + Σ transition + end; p(path) = exp(score(path) − log Z)
 """
@@ -12,80 +12,81 @@ import torch
 from torch import Tensor, nn
 
 from app.i18n import in_all_languages
-from app.service.generation.predictions import marginals
-from app.service.inputs import Problem
+from app.service.generation.predictions import tag_marginals
+from app.service.inputs import AnyRun, ModelInput
+from app.service.payload import Parts
 from core.layers.task_heads.crf import Crf
 from core.layers.task_heads.heads import IGNORE, CrfHead
 from core.messages import Text
-from core.runs.run import Run
 from core.tasks import Task
 
-Told = tuple[dict[str, Any], dict[str, np.ndarray]]
 BEGIN, END = Text("start"), Text("end")
 
 
-def tags(run: Run, model: nn.Module, problem: Problem) -> Told:
-    emissions = model(*problem.batch.inputs).logits  # (1, time, tag)
-    names = run.task.label_names
-    alone = emissions[0].argmax(-1).tolist()
-    header = {
-        "labels": [in_all_languages(name) for name in names],
-        "alone": alone,
-        "path": alone,
-        "right": right_tags(problem),
+def tag_scores(run: AnyRun, model: nn.Module, model_input: ModelInput) -> Parts:
+    emissions = model(*model_input.batch.inputs).logits  # (1, time, tag)
+    labels = [in_all_languages(name) for name in run.task.label_names]
+    greedy = emissions[0].argmax(-1).tolist()
+    header: dict[str, Any] = {
+        "labels": labels,
+        "alone": greedy,
+        "path": greedy,
+        "right": expected_tags(model_input),
         "crf": None,
     }
     arrays = {"emissions": emissions[0], "shares": emissions[0].softmax(-1)}
     if isinstance(model.head, CrfHead):
+        assert isinstance(run.task, Task)
         crf = model.head.crf
-        (header["path"],) = model.head.predict(emissions)
-        possible = legal(run.task)
+        (path,) = model.head.predict(emissions)
+        legal = legal_transitions(run.task)
+        header["path"] = path
         header["crf"] = {
-            "rows": [*header["labels"], in_all_languages(BEGIN)],
-            "columns": [*header["labels"], in_all_languages(END)],
-            "path": worth(crf, emissions, header["path"]),
-            "alone": worth(crf, emissions, alone),
-            "broken": [t for t, move in enumerate(moves(alone)) if not possible[move]],
+            "rows": [*labels, in_all_languages(BEGIN)],
+            "columns": [*labels, in_all_languages(END)],
+            "path": score_path(crf, emissions, path),
+            "alone": score_path(crf, emissions, greedy),
+            "broken": [t for t, transition in enumerate(path_transitions(greedy)) if not legal[transition]],
         }
-        arrays["shares"] = marginals(crf, emissions)
-        arrays["transitions"] = transitions(crf)
-        arrays["legal"] = possible
+        arrays["shares"] = tag_marginals(crf, emissions)
+        arrays["transitions"] = transition_scores(crf)
+        arrays["legal"] = legal
     return header, {
         name: np.asarray(x.numpy(), np.uint8 if x.dtype == torch.bool else None) for name, x in arrays.items()
     }
 
 
-def right_tags(problem: Problem) -> list[int] | None:
-    target = problem.batch.target[0]
-    return target.tolist() if problem.known and bool((target != IGNORE).all()) else None
+def expected_tags(model_input: ModelInput) -> list[int] | None:
+    target = model_input.batch.target[0]
+    return target.tolist() if model_input.known and bool((target != IGNORE).all()) else None
 
 
-def legal(task: Task) -> Tensor:
+def legal_transitions(task: Task) -> Tensor:
     """(from, to): may one tag follow another in a right answer? Last row: at the start; last column: the end."""
     tags = range(len(task.label_names))
     return torch.tensor([[task.may_follow(before, tag) for tag in tags] + [True] for before in (*tags, None)])
 
 
-def moves(path: list[int]) -> list[tuple[int, int]]:
+def path_transitions(path: list[int]) -> list[tuple[int, int]]:
     """(from, to) into every token; −1: from the start"""
     return list(zip([-1, *path[:-1]], path, strict=True))
 
 
-def transitions(crf: Crf) -> Tensor:
-    """(from, to) with the start as last row and the end as last column; from start to end there is no way: 0"""
+def transition_scores(crf: Crf) -> Tensor:
+    """(from, to) with the start as last row and the end as last column; start to end, which cannot be, is 0"""
     inner = torch.cat([crf.transition, crf.start[None]])
     return torch.cat([inner, nn.functional.pad(crf.end, (0, 1))[:, None]], dim=1)
 
 
-def worth(crf: Crf, emissions: Tensor, path: list[int]) -> dict[str, float]:
-    """A path's score, what of it the words gave and what the order of tags, and its share of all paths."""
+def score_path(crf: Crf, emissions: Tensor, path: list[int]) -> dict[str, float]:
+    """A path's score, its parts from emissions and from transitions, and its probability."""
     mask = torch.ones(emissions.shape[:2], dtype=torch.bool)
     tags = torch.tensor([path])
-    emitted = emissions[0].gather(-1, tags[0, :, None]).sum()
+    emission_score = emissions[0].gather(-1, tags[0, :, None]).sum()
     score = crf.path_score(emissions, tags, mask)[0]
     return {
         "score": float(score),
-        "emitted": float(emitted),
-        "moved": float(score - emitted),
+        "emitted": float(emission_score),
+        "moved": float(score - emission_score),
         "share": float(crf.log_likelihood(emissions, tags, mask)[0].exp()),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.i18n import in_all_languages, translated
+from app.i18n import in_all_languages, translate_all
 from app.service.runs.job_service import job_service
 from app.service.training import requests
 from app.service.training.run_titles import run_marks, run_title
@@ -44,8 +44,8 @@ def job_facts(job: Job) -> dict[str, Any]:
         "parent": recipe.origin.parent if isinstance(recipe, ForkRecipe) and recipe.origin else None,
         "stored": stored,
         "forkable": forkable,
-        "moments": translated(job.probe_results.events),
-        "noticed": translated(job.probe_results.diagnoses),
+        "moments": translate_all(job.probe_results.events),
+        "noticed": translate_all(job.probe_results.diagnoses),
     }
 
 

@@ -6,7 +6,7 @@ import time
 import pytest
 import torch
 
-from app.routes import looks
+from app.routes import runs
 from app.service.checkpoints import checkpoint_runs
 from app.service.checkpoints.checkpoint_cache import MAX_FINISHED_LOADS, CheckpointCache, LoadStopped
 from app.service.runs import run_registry
@@ -71,9 +71,9 @@ def test_while_one_is_loaded_other_requests_are_answered(client, monkeypatch):
         for thread in clients:
             thread.start()
         time.sleep(0.1)
-        acquired = [looks.MODEL_SLOTS.acquire(timeout=0.1) for _ in range(2)]
+        acquired = [runs.MODEL_SLOTS.acquire(timeout=0.1) for _ in range(2)]
         for _ in range(sum(acquired)):
-            looks.MODEL_SLOTS.release()
+            runs.MODEL_SLOTS.release()
         for thread in clients:
             thread.join()
     assert acquired == [True, True], "a request that waits for a checkpoint holds no slot"

@@ -8,9 +8,9 @@ import transformers
 from app.service import payload, positions
 from app.service.checkpoints import checkpoint_runs
 from app.service.generation import generation
-from app.service.inputs import held_out, typed
+from app.service.inputs import held_out_input, input_from_text
 from app.service.runs import run_registry
-from app.service.snapshot_arrays import look
+from app.service.snapshot_arrays import collect_arrays
 from core import InputError
 from tests.app.checkpoints import small_checkpoints
 from tests.words import chinese
@@ -25,12 +25,12 @@ def test_the_real_bert_shows_what_transformers_computes(root):
     tokenizer = transformers.AutoTokenizer.from_pretrained(location.folder)
     run = run_registry.open_run(MINILM).run
     for text in SENTENCES:
-        problem = typed(run, text)
+        problem = input_from_text(run, text)
         ids = tokenizer(text, return_tensors="pt")
         assert problem.ids.tolist() == ids["input_ids"][0].tolist()
         with torch.no_grad():
             expected = theirs(**ids, output_attentions=True, output_hidden_states=True)
-        header, arrays = payload.unpack(look(run, problem).pack())
+        header, arrays = payload.unpack(collect_arrays(run, problem).pack())
         (heads,) = header["heads"]
         assert heads["shape"] == [1, 6, 12, len(problem.source), len(problem.source)]
         weights = torch.stack(expected.attentions)[:, 0].numpy()
@@ -44,10 +44,10 @@ def test_two_texts_are_a_pair_with_segments(root):
     location = checkpoint_runs.location_of(MINILM)
     tokenizer = transformers.AutoTokenizer.from_pretrained(location.folder)
     expected = tokenizer("a man plays", "it is music")
-    ids, _, segments = typed(run, "a man plays [SEP] it is music").batch.inputs
+    ids, _, segments = input_from_text(run, "a man plays [SEP] it is music").batch.inputs
     assert ids[0].tolist() == expected["input_ids"] and segments[0].tolist() == expected["token_type_ids"]
     with pytest.raises(InputError, match="at most two"):
-        typed(run, "one [SEP] two [SEP] three")
+        input_from_text(run, "one [SEP] two [SEP] three")
 
 
 @pytest.mark.parametrize("form", small_checkpoints.HEADS)
@@ -58,8 +58,8 @@ def test_every_head_is_shown_in_its_own_form(root, form):
     assert metadata["form"] == form and run.task.forms == (form,)
     assert metadata["snapshots"] == [0] and metadata["steps"] == []
     assert metadata["accuracy"] is None and metadata["seed"] is None
-    problem = held_out(run, 0)
-    answer = look(run, problem).answers[0]
+    problem = held_out_input(run, 0)
+    answer = collect_arrays(run, problem).predictions[0]
     with torch.no_grad():
         inputs = {"input_ids": problem.ids[None], "token_type_ids": problem.batch.inputs[2]}
         logits = None if form in ("none", "answer") else theirs(**inputs).logits[0]
@@ -83,7 +83,7 @@ def test_masks_are_filled_as_transformers_fills_them(client, root):
     run = run_registry.open_run(name).run
     text = "the [MASK] of France is [MASK]"
     header, _ = payload.unpack(client.post("/api/reply", json={"run": name, "text": text, "step": 0}).content)
-    ids = typed(run, text).batch.inputs[0]
+    ids = input_from_text(run, text).batch.inputs[0]
     with torch.no_grad():
         shares = theirs(ids).logits[0].softmax(-1)
     positions_of_masks = (ids[0] == run.task.ids["[MASK]"]).nonzero().squeeze(1).tolist()
@@ -105,8 +105,8 @@ def test_every_kind_of_answer_is_given(client, root, form):
 def test_what_a_checkpoint_writes_is_what_transformers_writes(root, family):
     theirs = getattr(small_checkpoints, family)(root / family)
     run = run_registry.open_run(f"checkpoint:{family}").run
-    prompt = generation.prompt_of(run, "the capital of France", 0)
-    header, _ = payload.unpack(generation.written(run, prompt, 0, {"max_new": 8}))
+    prompt = generation.make_prompt(run, "the capital of France", 0)
+    header, _ = payload.unpack(generation.pack_generation(run, prompt, 0, {"max_new": 8}))
     with torch.no_grad():
         expected = theirs.generate(prompt.ids, max_new_tokens=8, do_sample=False, pad_token_id=0)[0].tolist()
     expected = expected[1:] if family == "t5" else expected[prompt.ids.shape[1] :]
@@ -114,14 +114,14 @@ def test_what_a_checkpoint_writes_is_what_transformers_writes(root, family):
     assert header["tokens"]["length"] == 400 and len(header["tokens"]) < 400, "not the whole vocabulary"
     for step in header["steps"]:
         assert all(header["tokens"][str(i)] == run.task.tokens[i] for i in step["ids"])
-    groups = {heads.name for heads in look(run, typed(run, "the capital of France")).heads}
+    groups = {heads.name for heads in collect_arrays(run, input_from_text(run, "the capital of France")).attention}
     assert groups == ({"encoder.blocks", "decoder.blocks", "decoder.cross"} if family == "t5" else {"blocks"})
 
 
 def test_its_positions_are_read_off_its_own_table(root):
     theirs = small_checkpoints.bert(root / "small")
     header, arrays = positions.learned("checkpoint:small")
-    table = theirs.embeddings.position_embeddings.weight[: positions.LONGEST_GIVEN].detach().numpy()
+    table = theirs.embeddings.position_embeddings.weight[: positions.MAX_CHECKPOINT_ROWS].detach().numpy()
     np.testing.assert_array_equal(arrays["position_embedding.table"][0], table)
     assert header["asked"] and header["checkpoint"] == {"positions": 512}
     theirs = small_checkpoints.t5(root / "t5")
@@ -135,8 +135,8 @@ def test_inputs_it_cannot_show_raise_a_message(root, text):
     small_checkpoints.bert(root / "small")
     run = run_registry.open_run("checkpoint:small").run
     if "script" in text:
-        assert typed(run, text).source[0] == "[CLS]"
+        assert input_from_text(run, text).source[0] == "[CLS]"
         return
     with pytest.raises(InputError) as error:
-        typed(run, text)
+        input_from_text(run, text)
     assert str(error.value) and chinese(error.value)

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from app.service.inputs import typed
+from app.service.inputs import input_from_text
 from app.service.runs import shipped
 from core import capture
 from core.analysis.head_similarity import FEATURE_WEIGHTS, SIMILAR, head_profile, head_similarity
@@ -81,7 +81,7 @@ def test_without_repeated_tokens_there_is_no_induction():
 
 def test_a_runs_own_head_is_found_first_when_the_same_run_is_searched():
     run = shipped.load("induction-gpt").run
-    problem = typed(run, "t g w b n h c s t g w b n h c s")
+    problem = input_from_text(run, "t g w b n h c s t g w b n h c s")
     with torch.no_grad(), capture(run.model, "*.weights", "*.mask") as tape:
         run.model(*problem.batch.inputs)
     ids, special = problem.ids, torch.zeros(len(problem.ids), dtype=torch.bool)

@@ -1,6 +1,6 @@
-"""An app that offers one more run: 12 layers × 12 heads over 512 tokens, untrained: `python -m tests.browser.long_app PORT`.
+"""The app with more runs: 12 layers × 12 heads over 512 tokens, and tokens of every kind; all untrained.
 
-Its tokens are of every kind a person might type, so that nothing on the page takes them for anything but text.
+`python -m tests.browser.long_run_app PORT`. The odd tokens look like markup or formatting and must be shown as text.
 """
 
 import sys
@@ -34,7 +34,7 @@ ODD_TOKENS = [
 
 
 def long_run() -> Run:
-    """Two snapshots: as initialised, and with sharper attention, so that the moment shows."""
+    """Two snapshots: as initialised, and with sharper attention, so that they can be told apart."""
     model = {"n_layers": LAYERS, "n_heads": HEADS, "d_model": 48, "d_ff": 48, "max_len": TOKENS + 2}
     run = Run(make_recipe("bert", "parity", model=model, task_options={"min_len": TOKENS, "max_len": TOKENS}))
     return _sharpened(run, 100)
@@ -56,8 +56,8 @@ def _sharpened(run: Run, step: int) -> Run:
     return run
 
 
-def put_on_offer() -> None:
-    """From here on this process offers these runs besides those that are shipped."""
+def offer_runs() -> None:
+    """Registers these runs beside the shipped ones, in this process."""
     for name, run in ((NAME, long_run()), (ODD_NAME, odd_run("gpt")), (ODD_LSTM, odd_run("lstm"))):
         facts = {"recipe": run.recipe.to_dict(), "seed": run.seed, "accuracy": 0.5, "accuracy_by_length": {}}
         register_run(
@@ -74,7 +74,7 @@ def odd_tokens(ids: list[int]) -> list[str]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    put_on_offer()
+    offer_runs()
     uvicorn.run(make_app(), port=int(sys.argv[1]), log_level="warning")
 
 

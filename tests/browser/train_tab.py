@@ -1,4 +1,4 @@
-"""How the tests use the Train tab."""
+"""Driving the Train tab: choosing a recipe, training it, reading the run in focus."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.driving import open_app, shown, wait_until
+from tests.browser.page_driver import open_app, page_state, wait_until
 
 MODULES = "Promise.all([import('/ours/js/store.js'), import('/ours/js/train_choices.js')])"
 
@@ -25,35 +25,35 @@ def show_train(page: Page) -> None:
     wait_until(page, "s.shown.check && !s.shown.checking", 40)
 
 
-def choose(page: Page, family: str, task: str, variant: str | None = "default", **changes: Any) -> None:
-    """Choose a recipe and change it: seed, knobs, model, training."""
-    asked = json.dumps([family, task, variant])
+def choose_recipe(page: Page, family: str, task: str, variant: str | None = "default", **changes: Any) -> None:
+    """Choose a recipe and change it: seed, task options, model, training."""
+    names = json.dumps([family, task, variant])
     page.evaluate(
-        f"{MODULES}.then(([s, c]) => s.set({{ recipe: {{ ...c.fresh(...{asked}), ...{json.dumps(changes)} }} }}))"
+        f"{MODULES}.then(([s, c]) => s.set({{ recipe: {{ ...c.fresh(...{names}), ...{json.dumps(changes)} }} }}))"
     )
     wait_until(page, "!s.shown.checking")
 
 
 def press_train(page: Page) -> str:
-    """Its key."""
-    before = shown(page, "s.state.trained")
+    """Returns the key of the run."""
+    before = page_state(page, "s.state.trained")
     page.locator(".train-foot .train-go").click()
     wait_until(page, f"s.state.trained && s.state.trained !== {json.dumps(before)}")
-    return shown(page, "s.state.trained")
+    return page_state(page, "s.state.trained")
 
 
-def do(page: Page, name: str) -> None:
+def press_control(page: Page, name: str) -> None:
     button = page.locator(f"[data-do={name}]")
     expect(button).to_have_attribute("aria-disabled", "false")
     button.click()
 
 
-def focus(page: Page, expression: str) -> Any:
-    """Of the run in focus: `one.job.status`, `one.history.columns.loss` …"""
-    return shown(page, _focused(expression))
+def focused_run(page: Page, expression: str) -> Any:
+    """A value of the run in focus: `one.job.status`, `one.history.columns.loss` …"""
+    return page_state(page, _focused(expression))
 
 
-def until(page: Page, expression: str, seconds: float = 60) -> None:
+def wait_for_run(page: Page, expression: str, seconds: float = 60) -> None:
     wait_until(page, _focused(expression), seconds)
 
 

@@ -1,4 +1,4 @@
-"""How the tests use the Build tab."""
+"""Driving the Build tab: choosing a model, reading its diagram, and the model to compare it with."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from playwright.sync_api import Page, expect
 
 import core
 from core.models import is_encoder_decoder
-from tests.browser.driving import open_app, wait_until
+from tests.browser.page_driver import open_app, wait_until
 
-# What is drawn: of every box its path, what it says and where it lies; of every arrow its two ends.
-DRAWN = """() => {
+# Of every box of the diagram its path, texts and position; of every arrow its two ends.
+READ_DIAGRAM = """() => {
     const svg = document.querySelector('.diagram');
     return {
         parts: [...svg.querySelectorAll('.part')].map((part) => {
@@ -45,18 +45,18 @@ def open_build(new_page: Callable[..., Page], size=(1440, 900), theme="light", l
 
 def choose_family(page: Page, name: str) -> None:
     page.locator(f".build-families [data-value={name}]").click()
-    settled(page, {"family": name})
+    wait_for_diagram(page, {"family": name})
 
 
 def choose_preset(page: Page, name: str) -> None:
     choose_family(page, core.PRESETS[name].family)
     page.locator(f'.build-presets [data-value="{name}"]').click()
     expect(page.locator(f'.build-presets [data-value="{name}"]')).to_have_attribute("aria-checked", "true")
-    settled(page, {})
+    wait_for_diagram(page, {})
 
 
-def settled(page: Page, choice: dict[str, Any]) -> None:
-    """The drawing is that of the choice."""
+def wait_for_diagram(page: Page, choice: dict[str, Any]) -> None:
+    """Until the diagram is that of the choice."""
     family = choice.get("family")
     if family:
         wait_until(page, f"s.state.build[s.state.build.side].family === '{family}'")
@@ -79,15 +79,15 @@ def unfold_all(page: Page) -> None:
     page.locator(".build-head button.small").nth(1).click()
 
 
-def drawn(page: Page) -> dict[str, Any]:
-    return page.evaluate(DRAWN)
+def read_diagram(page: Page) -> dict[str, Any]:
+    return page.evaluate(READ_DIAGRAM)
 
 
-def model_of(family: str, options: dict[str, Any]) -> torch.nn.Module:
+def meta_model(family: str, options: dict[str, Any]) -> torch.nn.Module:
     return core.build(core.configure(family, **options), device="meta").eval()
 
 
-def captured(model: torch.nn.Module, time: int, target_time: int) -> core.Tape:
+def capture_meta(model: torch.nn.Module, time: int, target_time: int) -> core.Tape:
     ids = torch.zeros(1, time, dtype=torch.long, device="meta")
     inputs = (
         [ids, torch.zeros(1, target_time, dtype=torch.long, device="meta")] if is_encoder_decoder(model) else [ids]

@@ -1,4 +1,4 @@
-"""A part of the page drawn by a script of ours in `static/js`, as a Gradio component."""
+"""Gradio component whose content is drawn by a script in `static/js`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import gradio as gr
 MOUNT = "import(new URL('ours/js/main.js', document.baseURI)).then(({{ mount }}) => mount(element.querySelector('[data-view]'), '{name}'))"
 
 
-class View(gr.HTML):
-    """An empty place that `main.js` fills once it is on the page; a hidden tab's comes up when it is first opened."""
+class ScriptView(gr.HTML):
+    """An empty `<div data-view=name>` that `main.js` fills when it is mounted; in a hidden tab, when first opened."""
 
     def __init__(self, name: str):
         super().__init__(

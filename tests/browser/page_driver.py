@@ -1,4 +1,4 @@
-"""How the tests and the camera use the page."""
+"""Driving the page: opening it, reading its state, waiting for it, choosing a run."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ def open_app(new_page: Callable[..., Page], size=(1440, 900), theme="light", loc
     page = new_page(viewport={"width": size[0], "height": size[1]}, locale=locale)
     page.goto(f"/?__theme={theme}")
     expect(page.locator(".one-head .caption b").first).to_be_visible(timeout=40_000)
-    expect(page.locator(".sum .weight").first).to_be_attached()  # the last that the first screen asks the server for
+    expect(page.locator(".sum .weight").first).to_be_attached()  # the last request of the first screen
     return page
 
 
-def shown(page: Page, expression: str) -> Any:
+def page_state(page: Page, expression: str) -> Any:
     """A value of the page's own state: `s.state.moment`, `s.shown.look.steps` …"""
     return page.evaluate(f"import('/ours/js/store.js').then((s) => {expression})")
 
 
 def wait_until(page: Page, expression: str, seconds: float = 20) -> None:
     deadline = time.monotonic() + seconds
-    while not shown(page, expression):
+    while not page_state(page, expression):
         assert time.monotonic() < deadline, f"never became true: {expression}"
         page.wait_for_timeout(50)
 
