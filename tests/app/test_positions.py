@@ -216,7 +216,7 @@ def test_the_comparison_is_complete_and_of_todays_recipes():
     assert [one["scheme"] for one in facts["schemes"]] == list(extrapolation.SCHEMES)
     assert facts["lengths"] == list(extrapolation.LENGTHS) and facts["lengths"][-1] == 2 * facts["trained_on"][1]
     for one in facts["schemes"]:
-        recipe = extrapolation.recipe_from_dict(one["scheme"])
+        recipe = extrapolation.recipe_for_scheme(one["scheme"])
         assert recipe.model.position == one["scheme"]
         assert one["keys"] == [key_of(recipe, seed) for seed in facts["seeds"]], (
             "run `python -m app.service.experiments.extrapolation`"
@@ -229,7 +229,7 @@ def test_training_one_scheme_again_gives_the_numbers_shown():
     facts = extrapolation.comparison()
     one = next(one for one in facts["schemes"] if one["scheme"] == "rope")
     torch.set_num_threads(1)
-    run = extrapolation.train_run(extrapolation.recipe_from_dict("rope"), facts["seeds"][0])
+    run = extrapolation.train_run(extrapolation.recipe_for_scheme("rope"), facts["seeds"][0])
     assert run.key == one["keys"][0]
     picked = (4, 8, 12, 16, 24)
     shown = [one["accuracy"][0][facts["lengths"].index(length)] for length in picked]
