@@ -18,14 +18,15 @@ from app.service.runs import run_registry, shipped
 from app.service.runs.shipped_introductions import INTRODUCTIONS
 from core import InputError
 from core.layers.masks import causal_mask
-from core.layers.positions import Alibi, Learned, Rotary, Sinusoidal, T5Bias, t5_bucket
+from core.layers.positions import AlibiBias, LearnedPosition, RotaryPosition, SinusoidalPosition, T5Bias, t5_bucket
 from core.messages import Text, verbatim
 from core.runs.pretrained_run import PretrainedRun
 from core.runs.run import Run
 from core.seeding import seeded
 
 Picture = tuple[dict, dict[str, np.ndarray]]
-STAND_IN = {Learned: "reverse-transformer", T5Bias: "reverse-t5"}  # shown when the run looked at has no such part
+# shown when the run looked at has no such part
+STAND_IN = {LearnedPosition: "reverse-transformer", T5Bias: "reverse-t5"}
 LONGEST_TABLE = 64  # positions of a learned table that are drawn
 LONGEST_GIVEN = 128  # of a checkpoint's, of which there is only one to be drawn
 OFFSETS = 32  # offsets on either side for which a trained bias is drawn
@@ -72,14 +73,14 @@ def check(**values: int) -> None:
 
 def sinusoidal(d_model: int, length: int) -> Picture:
     check(d_model=d_model, length=length)
-    table = Sinusoidal(length, d_model)(torch.arange(length))  # (position, d_model)
+    table = SinusoidalPosition(length, d_model)(torch.arange(length))  # (position, d_model)
     return {}, _plain(table=table, dots=table @ table.T)
 
 
 def rope(d_head: int, length: int, seed: int) -> Picture:
     """The turn of every pair at every position, and q·k for one q and two keys: q itself, and another."""
     check(d_head=d_head, length=length, seed=seed)
-    rotary, positions = Rotary(length, d_head), torch.arange(length)
+    rotary, positions = RotaryPosition(length, d_head), torch.arange(length)
     east = torch.tensor([1.0, 0.0]).repeat(d_head // 2).expand(1, 1, length, d_head)
     turned = rotary.rotate(east, positions)[0, 0].unflatten(-1, (-1, 2))  # (position, pair, 2)
     q, other = torch.randn(2, d_head, generator=torch.Generator().manual_seed(seed)) / d_head**0.5
@@ -92,7 +93,7 @@ def rope(d_head: int, length: int, seed: int) -> Picture:
 
 def alibi(n_heads: int, side: int) -> Picture:
     check(n_heads=n_heads, side=side)
-    scheme, positions = Alibi(n_heads), torch.arange(side)
+    scheme, positions = AlibiBias(n_heads), torch.arange(side)
     bias = scheme.bias(positions, positions)  # (head, query, key)
     return {}, _plain(slopes=scheme.slopes, bias=bias, causal=causal_mask(positions, positions).byte())
 
@@ -156,7 +157,7 @@ def _read(scheme: str, causal: bool, ids: Tensor) -> Tensor:
 
 def learned(run: str) -> Picture:
     """A run's learned tables at every snapshot, and what training added; the cosines of both; how far each row moved."""
-    source = _source(run, Learned)
+    source = _source(run, LearnedPosition)
     if source.given:
         return source.header(), _given_tables(source)
     rows = min(LONGEST_TABLE, source.model.config.max_len, 2 * source.trained)
@@ -234,7 +235,7 @@ def _source(run: str, kind: type[nn.Module]) -> Source:
         opened = run_registry.open_run(name).run
         if parts := _parts(opened.model, kind):
             return _of_run(name, name == run, opened, parts)
-    if kind is Learned:
+    if kind is LearnedPosition:
         raise InputError("No run here has learned positions.")
     with seeded(0):
         model = core.build("t5", d_model=64, n_heads=4, vocab_size=32)

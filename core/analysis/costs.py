@@ -135,7 +135,7 @@ def _head_flops(config: Config, width: int, n: int) -> int:
         return pooler + 4 * n * width * labels * POINTER_HEAD + 2 * labels * n * n * POINTER_HEAD
     if head == "qa":
         return pooler + 4 * n * width
-    dense = 2 * n * width * width + 4 * width * config.judges_sentences if head == "mlm" else 0
+    dense = 2 * n * width * width + 4 * width * config.has_next_sentence_head if head == "mlm" else 0
     return pooler + dense + 2 * n * width * labels
 
 

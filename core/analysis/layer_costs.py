@@ -14,8 +14,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from core.architecture.flow import tensors
-from core.layers.attention import Attention, Scope
-from core.layers.positions import Relative
+from core.layers.attention import Attention, AttentionScope
+from core.layers.positions import RelativePosition
 from core.layers.recurrent.cells import RnnLayer
 from core.seeding import seeded
 
@@ -49,7 +49,7 @@ def layers_compared(n: int = 256, width: int = 64) -> list[LayerCost]:
 
     def attend(x: Tensor) -> Tensor:
         places = torch.arange(x.shape[1])
-        return attention(x, Scope(Relative(), places, places))
+        return attention(x, AttentionScope(RelativePosition(), places, places))
 
     stated = {
         "rnn": ("n · d²", "n", "n", recur, lambda x: recur(x, "fused")),

@@ -155,7 +155,7 @@ def gradient_through_time(model: nn.Module, batch: Batch, point: str = "*.hidden
     """
     with capture(model, point, gradients=True) as tape:
         loss = model.head.loss(model(*batch.inputs).logits, batch.target, batch.lengths)
-        reached = [step for steps in tape.steps() for step in steps if step.requires_grad]
+        reached = [tensor for tensor in tape.tensors() if tensor.requires_grad]
         torch.autograd.backward(loss, inputs=reached)
     sources, targets = lengths_of(batch)
     found = {}

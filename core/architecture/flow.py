@@ -13,7 +13,9 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from core.architecture.shapes import Shapes, shaped
-from core.capture.tape import Editing, _watching, capture
+from core.capture.editing import Editor
+from core.capture.observers import use_observers
+from core.capture.tape import capture
 from core.layers.recurrent.cells import RecurrentLayer
 from core.layers.task_heads.heads import NoHead
 from core.models import is_encoder_decoder
@@ -149,7 +151,7 @@ class Flow(TorchFunctionMode):
                 for buffer in module.buffers(recurse=False):  # read without a call: turning angles, slopes
                     self.mark(buffer, frozenset([(f"{path}()", None)]))
                 stack.callback(module.register_forward_hook(self.hook(path)).remove)
-            stack.enter_context(_watching(_Marks(self.model, self)))
+            stack.enter_context(use_observers(_Marks(self.model, self)))
             stack.enter_context(self)
             self.model(**self.inputs)
 
@@ -183,15 +185,15 @@ class Flow(TorchFunctionMode):
         }
 
 
-class _Marks(Editing):
+class _Marks(Editor):
     """An edit that changes nothing, and tells the flow what passes where, time step by time step."""
 
     def __init__(self, model: nn.Module, flow: Flow):
         super().__init__(model, {"*": lambda value: value})
         self.flow = flow
 
-    def see(self, module: nn.Module, point: str, value: Tensor, step: tuple[int, int] | None = None) -> Tensor:
-        name, _ = self.find(module, point)
+    def on_tap(self, module: nn.Module, point: str, value: Tensor, step: tuple[int, int] | None = None) -> Tensor:
+        name, _ = self.match(module, point)
         if name is not None:
             self.flow.points.add(name)
             self.flow.tapped.add(name.rpartition(".")[0])

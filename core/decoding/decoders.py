@@ -12,13 +12,13 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from core.capture.tape import observed
-from core.layers.kv_cache import Past
+from core.capture.observers import has_observers
+from core.layers.kv_cache import KVCache
 from core.layers.recurrent.engine import State
-from core.layers.stack import Memory, Stack
+from core.layers.transformer_stack import EncoderMemory, TransformerStack
 from core.models import is_encoder_decoder
 from core.models.recurrent import RecurrentModel
-from core.models.seq2seq import Encoded, Seq2Seq
+from core.models.seq2seq import RecurrentEncoding, Seq2Seq
 
 
 class Writer:
@@ -43,18 +43,18 @@ class CachingWriter(Writer):
     """One sequence, a stack of attention: reads only what is new."""
 
     def begin(self) -> Tensor:
-        self.past = Past()
+        self.past = KVCache()
         return self.read(self.ids)
 
     def read(self, ids: Tensor) -> Tensor:
-        hidden = self.model.hidden_states(ids, past=self.past)
+        hidden = self.model.hidden_states(ids, cache=self.past)
         return self.model.head(hidden[:, -1:], None, None)[:, 0]
 
     def write(self, tokens: Tensor) -> Tensor:
         return self.read(tokens[:, None])
 
     def follow(self, rows: Tensor) -> None:
-        self.past.follow(rows)
+        self.past.select_rows(rows)
 
 
 class RecurrentWriter(CachingWriter):
@@ -81,18 +81,18 @@ class Translator(Writer):
         self.start = start
 
     def begin(self) -> Tensor:
-        self.past = Past()
+        self.past = KVCache()
         return self.read(self.start)
 
     def read(self, ids: Tensor) -> Tensor:
-        hidden = self.model.decoder.hidden_states(ids, memory=self.memory, past=self.past)
+        hidden = self.model.decoder.hidden_states(ids, memory=self.memory, cache=self.past)
         return self.model.head(hidden[:, -1:], None, None)[:, 0]
 
     def write(self, tokens: Tensor) -> Tensor:
         return self.read(tokens[:, None])
 
     def follow(self, rows: Tensor) -> None:
-        self.past.follow(rows)
+        self.past.select_rows(rows)
         self.memory = select_memory(self.memory, rows)
 
 
@@ -167,20 +167,22 @@ def make_writer(model: nn.Module, ids: Tensor, lengths: Tensor | None, start: Te
 
 def can_cache(model: nn.Module) -> bool:
     """A model of a kind nobody told about here reads everything again at each token."""
-    if observed(model):  # a tape wants the whole text, and an edit may name any place in it
+    if has_observers(model):  # a tape wants the whole text, and an edit may name any place in it
         return False
     if isinstance(model, RecurrentModel | Seq2Seq):
         return True
     stack = getattr(model, "decoder", model)
-    return isinstance(stack, Stack) and stack.causal and stack.config.attention == "full"
+    return isinstance(stack, TransformerStack) and stack.causal and stack.config.attention == "full"
 
 
 def select_states(states: list[State], rows: Tensor) -> list[State]:
     return [tuple(part[rows] for part in state) for state in states]
 
 
-def select_memory(memory: Memory | Encoded, rows: Tensor) -> Memory | Encoded:
-    if isinstance(memory, Memory):
-        return Memory(memory.hidden[rows], None if memory.lengths is None else memory.lengths[rows], memory.positions)
+def select_memory(memory: EncoderMemory | RecurrentEncoding, rows: Tensor) -> EncoderMemory | RecurrentEncoding:
+    if isinstance(memory, EncoderMemory):
+        return EncoderMemory(
+            memory.hidden[rows], None if memory.lengths is None else memory.lengths[rows], memory.positions
+        )
     mask = None if memory.mask is None else memory.mask[rows]
-    return Encoded(memory.outputs[rows], mask, select_states(memory.states, rows))
+    return RecurrentEncoding(memory.outputs[rows], mask, select_states(memory.states, rows))

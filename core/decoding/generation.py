@@ -17,6 +17,7 @@ from core.errors import ConfigError, InputError
 from core.layers.masks import check_input
 from core.messages import Text
 from core.models import FAMILIES, is_encoder_decoder
+from core.models.eval_mode import eval_mode
 
 
 def generate(model: nn.Module, ids: Tensor, lengths: Tensor | None = None, **options: Any) -> Tensor:
@@ -68,17 +69,13 @@ def write(
     else:
         texts = texts_of(ids, lengths)
         room = model.config.max_len - max(map(len, texts))
-    was_training = model.training
-    model.eval()
-    try:
+    with eval_mode(model):
         writer = make_writer(model, ids, lengths, start, cache)
         choose = beam if how.strategy == "beam" else one_by_one
         if room < 1:
             return Written(ids.new_empty(len(ids) * how.n_best, 0), torch.zeros(len(ids) * how.n_best))
         ends = torch.tensor(signs.ends, dtype=torch.long, device=ids.device)
         return choose(writer, texts, how, min(how.max_new, room), ends, signs.pad, watch or (lambda choice: None))
-    finally:
-        model.train(was_training)
 
 
 def writes(model: nn.Module) -> bool:

@@ -17,6 +17,7 @@ from core.capture.tape import Tape, capture
 from core.decoding import generate
 from core.layers.task_heads.heads import IGNORE
 from core.messages import Text, join_texts, verbatim
+from core.models.eval_mode import eval_mode
 from core.runs.run import Run
 from core.tasks.layouts import EOS, Examples, ended, prompt
 
@@ -47,14 +48,10 @@ class Sitting:
     def look(self) -> dict[str, Any]:
         """The run as it stands; nothing of it is changed, neither its weights nor its randomness."""
         model = self.run.model
-        was_training = model.training
-        model.eval()
-        try:
+        with eval_mode(model):
             with capture(model, "*.weights", "*layers.*") as tape:
                 model(*self.first.inputs)
             answers = self._written() if self.writes else self._answered(model)
-        finally:
-            model.train(was_training)
         return {
             "step": self.run.trainer.index,
             "problems": [self._problem(i, *answer) for i, answer in enumerate(answers)],

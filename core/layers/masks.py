@@ -1,4 +1,4 @@
-"""Who may look at whom. True = keep, everywhere; shapes broadcast to (batch, head, query, key)."""
+"""Attention masks (True = keep; shapes broadcast to (batch, head, query, key)), and checks of a model's inputs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from core.messages import Text
 
 
 def check_input(ids: Tensor, lengths: Tensor | None, vocab_size: int, max_len: int) -> Tensor | None:
-    """Refuse what would otherwise fail deep inside.
+    """Raise `InputError` for token ids or lengths that a model cannot read.
 
     Returns the lengths, in int64 and on the ids' device, or None when every sequence fills its row (then no mask is
     needed).
     """
-    for value, kinds in ((ids, Tensor), (lengths, Tensor | None)):
-        if not isinstance(value, kinds):
+    for value, expected in ((ids, Tensor), (lengths, Tensor | None)):
+        if not isinstance(value, expected):
             kind = type(value).__name__
             raise InputError(
                 "Token ids and lengths must be tensors, not {kind}: use torch.tensor(…).",
@@ -61,9 +61,9 @@ def check_shape(what: Text, values: Tensor, shape: tuple[int, ...]) -> None:
 
 
 def check_range(what: Text, values: Tensor, low: int, high: int) -> Tensor:
-    """Refuse values that are not whole numbers from low to high; on the meta device there is nothing to see.
+    """Raise `InputError` unless all values are whole numbers from low to high (on the meta device: of integer type).
 
-    Returns them in int64: of the smaller kinds torch's indexing takes some for masks and others not at all.
+    Returns them in int64: torch's indexing reads uint8 as a mask and rejects other small integer types.
     """
     if values.dtype.is_floating_point or values.dtype.is_complex or values.dtype == torch.bool:
         kind = str(values.dtype).removeprefix("torch.")
@@ -95,29 +95,29 @@ def valid_mask(lengths: Tensor, time: int) -> Tensor:
 
 
 def padding_mask(lengths: Tensor, keys: int) -> Tensor:
-    """(batch, 1, 1, key): nobody looks at padding."""
+    """(batch, 1, 1, key): keys that are not padding"""
     return valid_mask(lengths, keys)[:, None, None, :]
 
 
 def causal_mask(queries: Tensor, keys: Tensor) -> Tensor:
-    """(query, key): nobody looks ahead."""
+    """(query, key): keys that are not ahead of the query"""
     return keys <= queries[:, None]
 
 
 def window_mask(queries: Tensor, keys: Tensor, window: int) -> Tensor:
-    """(query, key): nobody looks further than the window."""
+    """(query, key): keys at most `window` positions away from the query"""
     return (keys - queries[:, None]).abs() <= window
 
 
-def both(first: Tensor | None, second: Tensor | None) -> Tensor | None:
-    """A key is kept if both masks keep it; None keeps everything."""
+def combine_masks(first: Tensor | None, second: Tensor | None) -> Tensor | None:
+    """Logical AND: a key is kept if both masks keep it; None keeps everything."""
     if first is None or second is None:
         return second if first is None else first
     return first & second
 
 
 def last_valid(x: Tensor, lengths: Tensor | None) -> Tensor:
-    """(batch, time, unit) → (batch, unit): each sequence's last step that is not padding."""
+    """(batch, time, unit) → (batch, unit): each sequence's last position that is not padding"""
     if lengths is None:
         return x[:, -1]
     return x[torch.arange(len(x), device=x.device), lengths - 1]

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from core.decoding import SpecialTokens, writes
 from core.errors import InputError
 from core.layers.positions import relative_position
-from core.layers.stack import Stack
+from core.layers.transformer_stack import TransformerStack
 from core.models import is_encoder_decoder
 from core.pretrained.checkpoint import Checkpoint, look, place, understand
 from core.pretrained.errors import PretrainedError
@@ -128,7 +128,7 @@ def fill(model: nn.Module, weights: dict[str, Tensor]) -> None:
             made[id(old)] = nn.Parameter(value.float())
         module._parameters[name] = made[id(old)]
     for stack in model.modules():
-        if isinstance(stack, Stack) and any(table.is_meta for table in stack.position.buffers()):
+        if isinstance(stack, TransformerStack) and any(table.is_meta for table in stack.position.buffers()):
             stack.position = relative_position(stack.config, two_sided=not stack.causal)  # computed, not stored
 
 

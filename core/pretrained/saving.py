@@ -38,7 +38,7 @@ DERIVED = {
     "d_head": "head_width",
     "d_ff": "ff_width",
     "n_decoder_layers": "decoder_layers",
-    "next_sentence": "judges_sentences",
+    "next_sentence": "has_next_sentence_head",
     "scale_output": "scales_output",
 }
 SPECIAL = {

@@ -14,7 +14,7 @@ from core.models import build, configure
 from core.runs.fork import Forked, Origin, begin_fork, fork_recipe, missing_parent
 from core.runs.recipes import Recipe, as_recipe, recipe_from_dict
 from core.runs.transfer import Transferred, begin_transfer, transfer_recipe
-from core.seeding import seeded, whole_seed
+from core.seeding import check_seed, seeded
 from core.tasks import Task, as_task
 from core.tasks.custom.files import without_text
 from core.tasks.custom.tasks import custom_from_dict
@@ -33,7 +33,7 @@ def key_of(recipe: Recipe, seed: int) -> str:
     what was in it.
     """
     recipe_facts, _ = without_text(recipe.to_dict())
-    facts = json.dumps({"format": FORMAT, "seed": whole_seed(seed), **recipe_facts}, sort_keys=True)
+    facts = json.dumps({"format": FORMAT, "seed": check_seed(seed), **recipe_facts}, sort_keys=True)
     return hashlib.sha256(facts.encode()).hexdigest()[:24]
 
 
@@ -79,7 +79,7 @@ class Run:
         return run
 
     def _build(self, recipe: Recipe, seed: int) -> None:
-        self.recipe, self.seed = recipe, whole_seed(seed)
+        self.recipe, self.seed = recipe, check_seed(seed)
         with seeded(self.seed):
             self.model = build(recipe.model)
         self.task = recipe.task

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from core.config.families import Config
-from core.config.options import plain
+from core.config.options import to_python_number
 from core.errors import ConfigError, InputError
 from core.messages import Text
 
@@ -126,7 +126,7 @@ def too_few(task: Task, length: int | None) -> ConfigError:
 
 def counted(name: str, value: Any) -> int:
     """A whole number from 1 on."""
-    number = plain(value)
+    number = to_python_number(value)
     if type(number) is not int or number < 1:
         raise ConfigError(
             name,

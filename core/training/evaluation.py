@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from core.decoding import generate
+from core.models.eval_mode import eval_mode
 from core.tasks.base import Task
 from core.tasks.layouts import BOS, EOS, PAD, Examples, ended, prompt
 from core.training.loop import score
@@ -29,16 +30,12 @@ def evaluate(model: nn.Module, task: Task, n: int = 256, *, length: int | None =
     form = task.form(model)
     examples = task.evaluation(n, length=length, seed=seed)
     writes = form in ("pairs", "stream") and "pairs" in task.forms
-    was_training = model.training
-    model.eval()
-    try:
+    with eval_mode(model):
         right, asked = 0.0, 0
         for rows in torch.arange(len(examples)).split(_at_once(model, examples)):
             part = examples.pick(rows)
             more_right, more_asked = _written(model, part, form) if writes else _answered(model, task, part, form)
             right, asked = right + more_right, asked + more_asked
-    finally:
-        model.train(was_training)
     return Score(right / max(1, asked), len(examples))
 
 

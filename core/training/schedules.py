@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Any
 
-from core.config.options import Option, plain
+from core.config.options import Option, to_python_number
 from core.errors import ConfigError
 from core.messages import Text
 
@@ -70,7 +70,7 @@ def as_points(value: Any) -> Any:
 
 def _with_float(pair: list | tuple) -> tuple:
     """1 and 1.0 are the same factor, and the same run."""
-    return tuple(float(x) if i and type(x) is int else x for i, x in enumerate(map(plain, pair)))
+    return tuple(float(x) if i and type(x) is int else x for i, x in enumerate(map(to_python_number, pair)))
 
 
 def factor_at(update: int, points: Points) -> float:

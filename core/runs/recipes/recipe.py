@@ -34,7 +34,7 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "model": {"family": self.family, **self.model.told()},
+            "model": {"family": self.family, **self.model.to_stored_dict()},
             "task": {"name": self.task.name, **self.task.to_dict()},
             "training": self.training.to_dict(),
         }

@@ -114,7 +114,7 @@ class MaskedWords(Sentences):
     def form(self, model: nn.Module) -> str:
         """It asks two things at once, of two sentences."""
         form, config = super().form(model), model.config
-        if not config.judges_sentences:
+        if not config.has_next_sentence_head:
             option = "pooler" if config.pooler == "none" else "next_sentence"
             raise ConfigError(
                 option,

@@ -156,7 +156,7 @@ def test_every_part_has_its_words():
         for head in heads:
             model = core.build(small_config(family, **({"head": head} if head else {})))
             for part in core.anatomy(model).root.walk():
-                named = part.words is not None or part.module == "Directions"
+                named = part.words is not None or part.module == "BidirectionalLayer"
                 assert named, (
                     f"core/architecture/descriptions.py has no words for {part.module or part.path} of {family}"
                 )

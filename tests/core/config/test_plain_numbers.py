@@ -7,7 +7,7 @@ import torch
 import core
 from core.runs.recipes import make_recipe
 from core.runs.run import key_of
-from core.seeding import whole_seed
+from core.seeding import check_seed
 
 PLAIN = {
     "model": {"n_layers": 1, "d_model": 16, "n_heads": 2, "dropout": 0.5, "tie_embeddings": False},
@@ -43,10 +43,10 @@ def test_they_must_be_of_the_right_kind_too(wrong):
 
 
 def test_a_seed_is_a_whole_number():
-    assert type(whole_seed(np.int64(3))) is int and whole_seed(3) == 3
+    assert type(check_seed(np.int64(3))) is int and check_seed(3) == 3
     for wrong in (True, np.bool_(True), 1.0, 2**63, "3", None):
         with pytest.raises(core.ConfigError, match="seed"):
-            whole_seed(wrong)
+            check_seed(wrong)
 
 
 def test_a_seed_of_numpys_gives_the_same_run_and_a_truth_value_is_none():

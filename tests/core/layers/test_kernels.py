@@ -11,7 +11,7 @@ import core
 from core.layers.recurrent import engine
 from core.layers.recurrent.cells import GruLayer, RnnLayer
 from core.layers.recurrent.kernels import GruKernel, RnnKernel
-from core.layers.recurrent.packing import Rows
+from core.layers.recurrent.packing import PackedBatch
 
 LAYERS = {
     "tanh": lambda *sizes: RnnLayer(*sizes, nonlinearity="tanh"),
@@ -27,7 +27,7 @@ each_direction = pytest.mark.parametrize("backward", [False, True], ids=["forwar
 
 @pytest.fixture(autouse=True)
 def at_any_length(monkeypatch):
-    monkeypatch.setattr(engine, "MANY_STEPS", 1)
+    monkeypatch.setattr(engine, "MIN_KERNEL_LENGTH", 1)
 
 
 @pytest.fixture
@@ -192,8 +192,8 @@ def test_autocast_does_not_reach_it(cell):
 def test_the_same_noise_between_layers(family, calls, monkeypatch):
     model = core.build(family, vocab_size=9, d_hidden=UNIT, n_layers=2, bidirectional=True, dropout=0.5).train()
     ids, logits = torch.randint(1, 9, (BATCH, TIME)), []
-    for many_steps in (1, 1000):
-        monkeypatch.setattr(engine, "MANY_STEPS", many_steps)
+    for min_length in (1, 1000):
+        monkeypatch.setattr(engine, "MIN_KERNEL_LENGTH", min_length)
         torch.manual_seed(3)
         logits.append(model(ids, LENGTHS).logits)
     assert len(calls) == 4  # two layers, two directions, once
@@ -212,10 +212,10 @@ def test_rows_of_a_padded_batch():
     tokens = torch.tensor([[1, 2, 3], [4, 0, 0], [5, 6, 0]])[..., None]
     lengths = torch.tensor([3, 1, 2])
     for backward, expected, ends in [(False, [1, 5, 4, 2, 6, 3], [3, 4, 6]), (True, [3, 6, 4, 2, 5, 1], [1, 4, 5])]:
-        rows = Rows(3, 3, lengths, backward)
-        assert rows.sizes == [3, 2, 1]
-        gathered = rows.gather(tokens)
-        assert gathered.flatten().tolist() == expected
-        assert torch.equal(rows.spread(gathered), tokens)
-        assert rows.ends(gathered).flatten().tolist() == ends
-    assert rows.sort(tokens[:, 0]).flatten().tolist() == [1, 5, 4]
+        packed = PackedBatch(3, 3, lengths, backward)
+        assert packed.sizes == [3, 2, 1]
+        rows = packed.pack(tokens)
+        assert rows.flatten().tolist() == expected
+        assert torch.equal(packed.unpack(rows), tokens)
+        assert packed.last(rows).flatten().tolist() == ends
+    assert packed.sort(tokens[:, 0]).flatten().tolist() == [1, 5, 4]

@@ -13,24 +13,24 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import core
 from core.layers import linear as module
-from core.layers.linear import LARGE, Linear, OneDnn, linear
+from core.layers.linear import MIN_MULTIPLICATIONS, Linear, OneDnnLinear, linear
 
 pytestmark = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this torch has no oneDNN")
 ROWS, IN, OUT = 64, 256, 512
-assert ROWS * IN * OUT >= LARGE
+assert ROWS * IN * OUT >= MIN_MULTIPLICATIONS
 
 
 @pytest.fixture(autouse=True)
 def quicker(monkeypatch) -> None:
     """Whatever processor the tests run on."""
-    monkeypatch.setattr(module, "onednn_is_quicker", lambda: True)
+    monkeypatch.setattr(module, "onednn_is_faster", lambda: True)
 
 
 @pytest.fixture
 def taken(monkeypatch) -> list[torch.Size]:
     """The products that went to oneDNN."""
-    seen, apply = [], OneDnn.apply
-    monkeypatch.setattr(module.OneDnn, "apply", lambda x, *rest: (seen.append(x.shape), apply(x, *rest))[1])
+    seen, apply = [], OneDnnLinear.apply
+    monkeypatch.setattr(module.OneDnnLinear, "apply", lambda x, *rest: (seen.append(x.shape), apply(x, *rest))[1])
     return seen
 
 
@@ -173,9 +173,9 @@ def test_only_a_wide_processor_of_another_maker_is_quicker(monkeypatch):
     cases = [("AMD EPYC", True, True), ("AMD EPYC", False, False), ("Intel(R) Xeon(R)", True, False)]
     for name, wide, expected in cases:
         monkeypatch.setattr(torch.cpu, "get_capabilities", lambda n=name, w=wide: {"cpu_name": n, "avx512_f": w})
-        assert module.onednn_is_quicker.__wrapped__() is expected
+        assert module.onednn_is_faster.__wrapped__() is expected
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"architecture": "aarch64"})
-    assert module.onednn_is_quicker.__wrapped__() is False
+    assert module.onednn_is_faster.__wrapped__() is False
 
 
 @pytest.mark.parametrize("family", ["rnn", "gru", "lstm", "seq2seq", "transformer", "bert", "roformer", "gpt", "t5"])
@@ -196,7 +196,7 @@ def test_whole_models_agree_with_torchs_own_product(family, taken, monkeypatch):
     with core.capture(model), torch.no_grad():
         captured = model(*inputs).logits
     assert taken
-    monkeypatch.setattr(module, "onednn_is_quicker", lambda: False)
+    monkeypatch.setattr(module, "onednn_is_faster", lambda: False)
     plain = other(*inputs).logits
     plain.square().mean().backward()
     close(logits, plain)

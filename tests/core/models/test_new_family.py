@@ -34,7 +34,7 @@ from core.layers.task_heads.heads import TokenHead, make_head
 from core.layers.masks import check_input, last_valid
 from core.models.output import Output
 from core.models.transformer import Transformer
-from core.capture.tape import tap
+from core.capture.taps import tap
 
 
 class Bart(Transformer):
@@ -129,9 +129,7 @@ def copy(tmp_path_factory) -> Path:
     lines = registry.read_text("utf-8").replace(
         '    "t5": T5,\n', '    "t5": T5,\n    "mixer": Mixer,\n    "bart": Bart,\n'
     )
-    lines = lines.replace(
-        "from core.models.rnn", "from core.models.mixer import Bart, Mixer\nfrom core.models.rnn"
-    )
+    lines = lines.replace("from core.models.rnn", "from core.models.mixer import Bart, Mixer\nfrom core.models.rnn")
     registry.write_text(lines, "utf-8")
     return place
 

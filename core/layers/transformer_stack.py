@@ -1,4 +1,4 @@
-"""A stack of transformer blocks, from token ids to hidden states; encoder, decoder or both by what it is given.
+"""A stack of transformer blocks, from token ids to hidden states: encoder, or decoder with `causal` and `cross`.
 
     ids → embed (+ position, + segment) → Att → Add → [Cross → Add →] FFN → Add → … → hidden
 
@@ -15,28 +15,40 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from core.capture.tape import observed, tap, unobserved
-from core.config.families import TransformerConfig
+from core.capture.observers import has_observers, without_observers
+from core.capture.taps import tap
+from core.config.families import EncoderDecoderConfig, TransformerConfig
 from core.errors import InputError
-from core.layers.attention import Attention, Scope
+from core.layers.attention import Attention, AttentionScope
 from core.layers.feedforward import FeedForward
-from core.layers.kv_cache import Past
-from core.layers.local_attention import LocalAttention, LocalScope
+from core.layers.kv_cache import KVCache
+from core.layers.local_attention import LocalAttention, LocalAttentionScope
 from core.layers.masks import check_input, check_range, check_shape
 from core.layers.norms import make_norm
-from core.layers.positions import Relative, added_position, relative_position
+from core.layers.positions import RelativePosition, absolute_position, relative_position
 from core.messages import Text
 
 
-class Memory:
-    """What a decoder looks at: an encoder's output (batch, key, d_model), its valid lengths and positions."""
+class EncoderMemory:
+    """An encoder's output for cross-attention: hidden states (batch, key, d_model), valid lengths, key positions."""
 
     def __init__(self, hidden: Tensor, lengths: Tensor | None, positions: Tensor):
         self.hidden, self.lengths, self.positions = hidden, lengths, positions
 
 
+class AttentionContext:
+    """What the blocks of one forward pass attend to: their own sequence and, in a decoder, the encoder's memory."""
+
+    def __init__(
+        self, self_scope: AttentionScope, cross_scope: AttentionScope | None = None, memory: Tensor | None = None
+    ):
+        self.self_scope, self.cross_scope, self.memory = self_scope, cross_scope, memory
+        for scope in filter(None, (self_scope, cross_scope)):
+            scope.kernel_mask  # noqa: B018  computed now, not inside a block that checkpointing may run twice
+
+
 class Block(nn.Module):
-    """Attention and feed-forward, each with a residual; a decoder's block also looks at the memory."""
+    """Self-attention, cross-attention (in a decoder) and feed-forward, each with a residual connection."""
 
     def __init__(self, config: TransformerConfig, cross: bool):
         super().__init__()
@@ -51,17 +63,20 @@ class Block(nn.Module):
         )
         self.ff_norm = _norm(config)
 
-    def forward(self, x: Tensor, sight: Sight, condition: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, context: AttentionContext, condition: Tensor | None) -> Tensor:
         x = tap(self, "resid_in", x)  # (batch, time, d_model), as all that follow
-        x = self.add(x, lambda h: self.attn(h, sight.own), self.attn_norm, condition)
+        x = self.add_residual(x, lambda h: self.attn(h, context.self_scope), self.attn_norm, condition)
         x = tap(self, "resid_mid", x)
-        if self.cross is not None:
-            x = self.add(x, lambda h: self.cross(h, sight.across, sight.memory), self.cross_norm, condition)
+        cross = self.cross
+        if cross is not None:
+            x = self.add_residual(
+                x, lambda h: cross(h, context.cross_scope, context.memory), self.cross_norm, condition
+            )
             x = tap(self, "resid_cross", x)
-        x = self.add(x, self.ff, self.ff_norm, condition)
+        x = self.add_residual(x, self.ff, self.ff_norm, condition)
         return tap(self, "resid_out", x)
 
-    def add(
+    def add_residual(
         self,
         x: Tensor,
         sublayer: Callable[[Tensor], Tensor],
@@ -69,23 +84,15 @@ class Block(nn.Module):
         condition: Tensor | None,
     ) -> Tensor:
         """pre: x + f(norm(x)); post: norm(x + f(x)); none: x + f(x)"""
+        if norm is None:
+            return x + self.dropout(sublayer(x))
         if self.placement == "pre":
             return x + self.dropout(sublayer(norm(x, condition)))
-        x = x + self.dropout(sublayer(x))
-        return norm(x, condition) if self.placement == "post" else x
+        return norm(x + self.dropout(sublayer(x)), condition)
 
 
-class Sight:
-    """All that the blocks of one forward pass may look at: their own sequence and, in a decoder, the memory."""
-
-    def __init__(self, own: Scope, across: Scope | None = None, memory: Tensor | None = None):
-        self.own, self.across, self.memory = own, across, memory
-        for scope in filter(None, (own, across)):
-            scope.kernel_mask  # noqa: B018  made now, not inside a block that checkpointing may run twice
-
-
-class Stack(nn.Module):
-    """Embedding, blocks and, with pre-norm, a last norm."""
+class TransformerStack(nn.Module):
+    """Embeddings, blocks and, with pre-norm, a final norm."""
 
     def __init__(
         self,
@@ -102,21 +109,24 @@ class Stack(nn.Module):
         self.embedding_scale = math.sqrt(config.d_model) if config.embedding_scaled else 1.0
         self.token_embedding = nn.Embedding(config.vocab_size, config.d_model)
         self.segment_embedding = nn.Embedding(n_segments, config.d_model) if n_segments else None
-        self.position_embedding = added_position(config)
+        self.position_embedding = absolute_position(config)
         self.embedding_norm = _norm(config) if embedding_norm else None
         self.dropout = nn.Dropout(config.dropout)
         self.position = relative_position(config, two_sided=not causal)
         if cross:
-            self.cross_position = relative_position(config, two_sided=True) if config.cross_position else Relative()
+            assert isinstance(config, EncoderDecoderConfig)
+            bias_cross = config.cross_position
+            self.cross_position = relative_position(config, two_sided=True) if bias_cross else RelativePosition()
         self.blocks = nn.ModuleList(Block(config, cross) for _ in range(n_layers or config.n_layers))
         self.final_norm = _norm(config) if config.norm_placement == "pre" else None
 
     def check(
         self, ids: Tensor, lengths: Tensor | None, segments: Tensor | None = None, condition: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
-        """Refuse an input that cannot be read; returns it in int64, the lengths as None when there is no padding.
+        """Raise `InputError` for an input that cannot be read.
 
-        A model without segments takes no notice of them: it may learn a task that tells them.
+        Returns the input in int64, with lengths None when there is no padding. A model without segment embeddings
+        ignores segments, so that it can be trained on tasks that have them.
         """
         lengths = check_input(ids, lengths, self.config.vocab_size, self.config.max_len)
         if segments is not None and self.segment_embedding is not None:
@@ -138,21 +148,24 @@ class Stack(nn.Module):
         *,
         segments: Tensor | None = None,
         condition: Tensor | None = None,
-        memory: Memory | None = None,
-        past: Past | None = None,
+        memory: EncoderMemory | None = None,
+        cache: KVCache | None = None,
     ) -> Tensor:
-        """(batch, time) ids → (batch, time, d_model); the input has been checked
+        """(batch, time) checked ids → (batch, time, d_model)
 
-        With a past, `ids` are only the tokens that follow it; it then holds them too.
+        With a cache, `ids` are only the tokens after those in the cache, and are added to it.
         """
-        begin = past.length if past else 0
+        begin = cache.length if cache else 0
         positions = torch.arange(begin, begin + ids.shape[1], device=ids.device)
         x = self.embed(ids, positions, segments, condition)
-        sight = self.look(positions, lengths, memory) if past is None else self.look_back(positions, past, memory)
+        if cache is None:
+            context = self.make_context(positions, lengths, memory)
+        else:
+            context = self.make_cached_context(positions, cache, memory)
         for block in self.blocks:
-            x = self.run_block(block, x, sight, condition)
-        if past is not None:
-            past.length += ids.shape[1]
+            x = self.run_block(block, x, context, condition)
+        if cache is not None:
+            cache.length += ids.shape[1]
         return x if self.final_norm is None else self.final_norm(x, condition)
 
     def embed(
@@ -169,40 +182,52 @@ class Stack(nn.Module):
             x = self.embedding_norm(x, condition)
         return self.dropout(x)
 
-    def look(self, positions: Tensor, lengths: Tensor | None, memory: Memory | None) -> Sight:
+    def make_context(
+        self, positions: Tensor, lengths: Tensor | None, memory: EncoderMemory | None
+    ) -> AttentionContext:
+        """The context of a whole sequence with positions (time,)."""
         if self.config.attention == "local":
             window = min(self.config.window, len(positions))
-            own = LocalScope(self.position, positions, positions, lengths, self.causal, window=window)
+            scope = LocalAttentionScope(self.position, positions, positions, lengths, self.causal, window=window)
         else:
-            own = Scope(self.position, positions, positions, lengths, self.causal)
+            scope = AttentionScope(self.position, positions, positions, lengths, self.causal)
         if memory is None:
-            return Sight(own)
-        across = Scope(self.cross_position, positions, memory.positions, memory.lengths)
-        return Sight(own, across, memory.hidden)
+            return AttentionContext(scope)
+        cross_scope = AttentionScope(self.cross_position, positions, memory.positions, memory.lengths)
+        return AttentionContext(scope, cross_scope, memory.hidden)
 
-    def look_back(self, positions: Tensor, past: Past, memory: Memory | None) -> Sight:
-        """The new tokens look at all so far; nothing is padding."""
-        keys = torch.arange(past.length + len(positions), device=positions.device)
-        own = Scope(self.position, positions, keys, causal=self.causal, past=past)
+    def make_cached_context(
+        self, positions: Tensor, cache: KVCache, memory: EncoderMemory | None
+    ) -> AttentionContext:
+        """The context of new tokens at positions (time,), which attend to all tokens so far; without padding."""
+        keys = torch.arange(cache.length + len(positions), device=positions.device)
+        scope = AttentionScope(self.position, positions, keys, causal=self.causal, cache=cache)
         if memory is None:
-            return Sight(own)
-        across = Scope(self.cross_position, positions, memory.positions, memory.lengths, past=past.memory)
-        return Sight(own, across, memory.hidden)
+            return AttentionContext(scope)
+        cross_scope = AttentionScope(
+            self.cross_position, positions, memory.positions, memory.lengths, cache=cache.cross
+        )
+        return AttentionContext(scope, cross_scope, memory.hidden)
 
-    def run_block(self, block: Block, x: Tensor, sight: Sight, condition: Tensor | None) -> Tensor:
-        """One block; with checkpointing, its activations are thrown away and computed again when needed.
+    def run_block(self, block: nn.Module, x: Tensor, context: AttentionContext, condition: Tensor | None) -> Tensor:
+        """One block; with checkpointing, its activations are discarded and recomputed in the backward pass.
 
-        Not while somebody looks at a part of it: computed again, it would be without their edits.
+        Not while any part of it is observed: the recomputation would run without the edits.
         """
-        if not (self.config.checkpointing and torch.is_grad_enabled()) or any(map(observed, block.modules())):
-            return block(x, sight, condition)
+        if not (self.config.checkpointing and torch.is_grad_enabled()) or any(map(has_observers, block.modules())):
+            return block(x, context, condition)
         return checkpoint(
-            block, x, sight, condition, use_reentrant=False, context_fn=lambda: (nullcontext(), unobserved())
+            block,
+            x,
+            context,
+            condition,
+            use_reentrant=False,
+            context_fn=lambda: (nullcontext(), without_observers()),
         )
 
 
-def _attention(config: TransformerConfig, kind: type[Attention]) -> Attention:
-    return kind(
+def _attention(config: TransformerConfig, attention_class: type[Attention]) -> Attention:
+    return attention_class(
         config.d_model,
         config.n_heads,
         n_kv_heads=config.kv_heads,
