@@ -71,8 +71,9 @@ class Text:
 
     @staticmethod
     def from_dict(fields: Mapping[str, Any]) -> Text:
-        values = {name: _from_json(value) for name, value in fields.get("values", {}).items()}
-        return Text(fields["message"], plural=fields.get("plural"), **values)
+        message, values = fields["message"], fields.get("values", {})
+        values = {name: _from_json(value) for name, value in values.items()}
+        return Text(message, plural=fields.get("plural"), **values)
 
 
 def text_hook(fields: dict[str, Any]) -> Any:

@@ -19,7 +19,7 @@ LAYERS = {
     "gru": GruLayer,
 }
 BATCH, TIME, D_IN, UNIT = 4, 6, 3, 5
-LENGTHS = torch.tensor([3, 5, 1, 3])  # nobody fills the row, two are alike
+LENGTHS = torch.tensor([3, 5, 1, 3])  # none fills the row, two are equal
 each_cell = pytest.mark.parametrize("cell", LAYERS)
 each_lengths = pytest.mark.parametrize("lengths", [LENGTHS, None], ids=["padded", "full"])
 each_direction = pytest.mark.parametrize("backward", [False, True], ids=["forwards", "backwards"])
@@ -79,9 +79,9 @@ def test_without_gradients_it_is_torchs_kernel_and_the_same(cell, lengths, backw
     with torch.no_grad():
         expected = run(layer, x, h, lengths, backward)
     assert not calls
-    found = run(layer, x, h, lengths, backward)
+    actual = run(layer, x, h, lengths, backward)
     assert calls
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(actual, expected, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-6)
 
 
@@ -107,13 +107,13 @@ def test_what_is_frozen_gets_no_gradient_and_the_rest_the_same(cell, frozen):
 @each_cell
 def test_the_same_again_to_the_last_bit(cell):
     layer, x, h = make(cell)
-    found = []
+    results = []
     for _ in range(2):
         layer.zero_grad()
         outputs, last = run(layer, x, h, LENGTHS)
         (outputs.square().sum() + last.sum()).backward()
-        found.append([outputs, *(weight.grad for weight in layer.parameters())])
-    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
+        results.append([outputs, *(weight.grad for weight in layer.parameters())])
+    assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
 
 
 @each_cell
@@ -171,12 +171,12 @@ def test_torchs_kernel_runs_where_functions_are_transformed(family, calls):
     def loss(values: dict[str, Tensor]) -> Tensor:
         return torch.func.functional_call(model, values, (ids, LENGTHS)).logits.square().sum()
 
-    found = torch.func.grad(loss)({name: weight.detach() for name, weight in weights.items()})
+    gradients = torch.func.grad(loss)({name: weight.detach() for name, weight in weights.items()})
     assert not calls
     loss(weights).backward()
     assert calls
     for name, weight in weights.items():
-        torch.testing.assert_close(found[name], weight.grad)
+        torch.testing.assert_close(gradients[name], weight.grad)
 
 
 @each_cell
@@ -184,8 +184,8 @@ def test_autocast_does_not_reach_it(cell):
     layer, x, h = make(cell)
     expected = run(layer, x, h, LENGTHS)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = run(layer, x, h, LENGTHS)
-    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+        actual = run(layer, x, h, LENGTHS)
+    assert all(torch.equal(a, b) for a, b in zip(actual, expected, strict=True))
 
 
 @pytest.mark.parametrize("family", ["rnn", "gru"])

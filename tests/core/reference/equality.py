@@ -1,4 +1,4 @@
-"""What all comparisons with other people's models need: random weights, padded batches, and a verdict."""
+"""Shared by all comparisons with reference models: random weights, padded batches, and assertions."""
 
 from __future__ import annotations
 

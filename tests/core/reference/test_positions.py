@@ -25,14 +25,14 @@ def test_alibi_is_bloom_up_to_a_constant_per_row(n_heads):
     theirs = build_alibi_tensor(torch.ones(1, time), n_heads, torch.float32)  # (head, 1, key)
     assert_equal(torch.tensor(alibi_slopes(n_heads)), theirs[:, 0, 1], 1e-6, "slopes")
 
-    past = torch.ones(time, time, dtype=torch.bool).tril()
-    gap = (ours - theirs).masked_fill(~past, float("nan"))
+    causal = torch.ones(time, time, dtype=torch.bool).tril()
+    gap = (ours - theirs).masked_fill(~causal, float("nan"))
     row = gap[:, :, :1]  # every query sees the first key
-    assert ((gap - row).abs() <= 1e-5)[:, past].all(), "not a constant per row"
+    assert ((gap - row).abs() <= 1e-5)[:, causal].all(), "not a constant per row"
 
     scores = torch.randn(n_heads, time, time)
-    ours = (scores + ours).masked_fill(~past, float("-inf")).softmax(-1)
-    theirs = (scores + theirs).masked_fill(~past, float("-inf")).softmax(-1)
+    ours = (scores + ours).masked_fill(~causal, float("-inf")).softmax(-1)
+    theirs = (scores + theirs).masked_fill(~causal, float("-inf")).softmax(-1)
     assert_equal(ours, theirs, 1e-5, "softmax")
 
 
@@ -69,8 +69,8 @@ def test_rotary_is_roformers(time, d_head):
 def test_rotary_at_given_positions():
     x, position = torch.randn(2, 3, 20, 8), RotaryPosition(20, 8)
     whole = position.rotate(x, torch.arange(20))
-    chosen = torch.tensor([19, 0, 7])
-    assert torch.equal(position.rotate(x[:, :, chosen], chosen), whole[:, :, chosen])
+    selected = torch.tensor([19, 0, 7])
+    assert torch.equal(position.rotate(x[:, :, selected], selected), whole[:, :, selected])
 
 
 @pytest.mark.parametrize("max_len, d_model", [(1, 2), (10, 6), (600, 16)])

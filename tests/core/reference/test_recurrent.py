@@ -87,7 +87,7 @@ def as_torch(states: list[State], which: int, directions: int) -> Tensor:
 @each_cell
 @each_size
 @pytest.mark.parametrize("padded", [True, False], ids=["padded", "full"])
-@pytest.mark.parametrize("start", ["zero", "given"])
+@pytest.mark.parametrize("start", ["zero", "random"])
 def test_outputs_states_and_gradients(engine, cell, n_layers, bidirectional, d_in, unit, batch, time, padded, start):
     ours, theirs = pair(cell, d_in, unit, n_layers, bidirectional, engine)
     directions = 2 if bidirectional else 1
@@ -98,7 +98,7 @@ def test_outputs_states_and_gradients(engine, cell, n_layers, bidirectional, d_i
 
     n_states = 2 if cell == "lstm" else 1
     states = their_first = None
-    if start == "given":  # forwards only: reading backwards starts from zero
+    if start == "random":  # forwards only: reading backwards starts from zero
         states = [
             tuple(torch.randn(batch, unit, generator=random).requires_grad_() for _ in range(n_states))
             for _ in range(n_layers)
@@ -120,7 +120,7 @@ def test_outputs_states_and_gradients(engine, cell, n_layers, bidirectional, d_i
         loss.backward()
     assert_equal(our_x.grad, their_x.grad, WITHIN, "gradient of the input")
     assert_equal_gradients(ours, theirs, TORCH_RECURRENT, WITHIN)
-    if start == "given":
+    if start == "random":
         for n, first in enumerate(their_first):
             ours_of = torch.stack([layer[n].grad for layer in states])
             assert_equal(ours_of, first.grad[::directions], WITHIN, "gradient of the first states")
