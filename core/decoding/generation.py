@@ -14,7 +14,7 @@ from core.decoding.options import Decoding
 from core.decoding.special_tokens import OWN, Ends, resolve_special_tokens
 from core.decoding.strategies import Watch, Written, one_by_one
 from core.errors import ConfigError, InputError
-from core.layers.masks import check_input
+from core.layers.input_checks import check_input
 from core.messages import Text
 from core.models import FAMILIES, is_encoder_decoder
 from core.models.eval_mode import eval_mode

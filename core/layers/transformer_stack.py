@@ -8,7 +8,6 @@ with the norm before each sublayer (pre), after each sum (post) or nowhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from contextlib import nullcontext
 
 import torch
@@ -19,13 +18,12 @@ from core.capture.observers import has_observers, without_observers
 from core.capture.taps import tap
 from core.config.families import EncoderDecoderConfig, TransformerConfig
 from core.errors import InputError
-from core.layers.attention import Attention, AttentionScope
-from core.layers.feedforward import FeedForward
+from core.layers.attention import AttentionScope
+from core.layers.input_checks import check_input, check_range, check_shape
 from core.layers.kv_cache import KVCache
-from core.layers.local_attention import LocalAttention, LocalAttentionScope
-from core.layers.masks import check_input, check_range, check_shape
-from core.layers.norms import make_norm
+from core.layers.local_attention import LocalAttentionScope
 from core.layers.positions import RelativePosition, absolute_position, relative_position
+from core.layers.transformer_block import AttentionContext, Block, block_norm
 from core.messages import Text
 
 
@@ -34,61 +32,6 @@ class EncoderMemory:
 
     def __init__(self, hidden: Tensor, lengths: Tensor | None, positions: Tensor):
         self.hidden, self.lengths, self.positions = hidden, lengths, positions
-
-
-class AttentionContext:
-    """What the blocks of one forward pass attend to: their own sequence and, in a decoder, the encoder's memory."""
-
-    def __init__(
-        self, self_scope: AttentionScope, cross_scope: AttentionScope | None = None, memory: Tensor | None = None
-    ):
-        self.self_scope, self.cross_scope, self.memory = self_scope, cross_scope, memory
-        for scope in filter(None, (self_scope, cross_scope)):
-            scope.kernel_mask  # noqa: B018  computed now, not inside a block that checkpointing may run twice
-
-
-class Block(nn.Module):
-    """Self-attention, cross-attention (in a decoder) and feed-forward, each with a residual connection."""
-
-    def __init__(self, config: TransformerConfig, cross: bool):
-        super().__init__()
-        self.placement = config.norm_placement
-        self.dropout = nn.Dropout(config.dropout)
-        self.attn = _attention(config, LocalAttention if config.attention == "local" else Attention)
-        self.attn_norm = _norm(config)
-        self.cross = _attention(config, Attention) if cross else None
-        self.cross_norm = _norm(config) if cross else None
-        self.ff = FeedForward(
-            config.d_model, config.ff_width, config.activation, bias=config.bias, dropout=config.dropout
-        )
-        self.ff_norm = _norm(config)
-
-    def forward(self, x: Tensor, context: AttentionContext, condition: Tensor | None) -> Tensor:
-        x = tap(self, "resid_in", x)  # (batch, time, d_model), as all that follow
-        x = self.add_residual(x, lambda h: self.attn(h, context.self_scope), self.attn_norm, condition)
-        x = tap(self, "resid_mid", x)
-        cross = self.cross
-        if cross is not None:
-            x = self.add_residual(
-                x, lambda h: cross(h, context.cross_scope, context.memory), self.cross_norm, condition
-            )
-            x = tap(self, "resid_cross", x)
-        x = self.add_residual(x, self.ff, self.ff_norm, condition)
-        return tap(self, "resid_out", x)
-
-    def add_residual(
-        self,
-        x: Tensor,
-        sublayer: Callable[[Tensor], Tensor],
-        norm: nn.Module | None,
-        condition: Tensor | None,
-    ) -> Tensor:
-        """pre: x + f(norm(x)); post: norm(x + f(x)); none: x + f(x)"""
-        if norm is None:
-            return x + self.dropout(sublayer(x))
-        if self.placement == "pre":
-            return x + self.dropout(sublayer(norm(x, condition)))
-        return norm(x + self.dropout(sublayer(x)), condition)
 
 
 class TransformerStack(nn.Module):
@@ -110,7 +53,7 @@ class TransformerStack(nn.Module):
         self.token_embedding = nn.Embedding(config.vocab_size, config.d_model)
         self.segment_embedding = nn.Embedding(n_segments, config.d_model) if n_segments else None
         self.position_embedding = absolute_position(config)
-        self.embedding_norm = _norm(config) if embedding_norm else None
+        self.embedding_norm = block_norm(config) if embedding_norm else None
         self.dropout = nn.Dropout(config.dropout)
         self.position = relative_position(config, two_sided=not causal)
         if cross:
@@ -118,7 +61,7 @@ class TransformerStack(nn.Module):
             bias_cross = config.cross_position
             self.cross_position = relative_position(config, two_sided=True) if bias_cross else RelativePosition()
         self.blocks = nn.ModuleList(Block(config, cross) for _ in range(n_layers or config.n_layers))
-        self.final_norm = _norm(config) if config.norm_placement == "pre" else None
+        self.final_norm = block_norm(config) if config.norm_placement == "pre" else None
 
     def check(
         self, ids: Tensor, lengths: Tensor | None, segments: Tensor | None = None, condition: Tensor | None = None
@@ -224,21 +167,3 @@ class TransformerStack(nn.Module):
             use_reentrant=False,
             context_fn=lambda: (nullcontext(), without_observers()),
         )
-
-
-def _attention(config: TransformerConfig, attention_class: type[Attention]) -> Attention:
-    return attention_class(
-        config.d_model,
-        config.n_heads,
-        n_kv_heads=config.kv_heads,
-        d_head=config.head_width,
-        scaled=config.attention_scaled,
-        bias=config.bias,
-        dropout=config.dropout,
-    )
-
-
-def _norm(config: TransformerConfig) -> nn.Module | None:
-    if config.norm_placement == "none":
-        return None
-    return make_norm(config.norm, config.d_model, config.norm_eps, config.n_conditions)

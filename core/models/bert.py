@@ -10,7 +10,7 @@ from core.config.families import BertConfig
 from core.layers import initialisation
 from core.layers.feedforward import ACTIVATIONS
 from core.layers.linear import Linear
-from core.layers.task_heads.heads import Head, MaskedTokenHead, make_head
+from core.layers.task_heads.heads import MaskedTokenHead, TaskHead, make_head
 from core.layers.transformer_stack import TransformerStack
 from core.models.output import Output
 
@@ -28,7 +28,7 @@ class Bert(TransformerStack):
         self.pooler = None if config.pooler == "none" else Linear(config.d_model, config.d_model)
         self.pooler_activation = POOLER_ACTIVATIONS.get(config.pooler)
         self.next_sentence = None
-        self.head: Head
+        self.head: TaskHead
         if config.head == "mlm":
             self.head = MaskedTokenHead(config.d_model, config.vocab_size, config.norm_eps, config.head_activation)
             if config.has_next_sentence_head:

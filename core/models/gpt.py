@@ -8,7 +8,7 @@ from core.capture.taps import tap
 from core.config.families import GptConfig
 from core.layers import initialisation
 from core.layers.masks import last_valid
-from core.layers.task_heads.heads import Head, TokenHead, make_head
+from core.layers.task_heads.heads import TaskHead, TokenHead, make_head
 from core.layers.transformer_stack import TransformerStack
 from core.models.output import Output
 
@@ -18,7 +18,7 @@ class Gpt(TransformerStack):
 
     def __init__(self, config: GptConfig):
         super().__init__(config, causal=config.causal)
-        self.head: Head
+        self.head: TaskHead
         if config.head == "lm":
             self.head = TokenHead(config.d_model, config.vocab_size, bias=False)
         else:

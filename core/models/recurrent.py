@@ -6,9 +6,9 @@ from torch import Tensor, nn
 
 from core.capture.taps import tap
 from core.config.families import RecurrentConfig
-from core.layers.masks import check_input
+from core.layers.input_checks import check_input
 from core.layers.recurrent.cells import RecurrentStack
-from core.layers.task_heads.heads import Head, TokenHead, make_head
+from core.layers.task_heads.heads import TaskHead, TokenHead, make_head
 from core.models.output import Output
 
 PAD = 0  # the id whose embedding is 0
@@ -30,7 +30,7 @@ class RecurrentModel(RecurrentStack):
         )
         self.config = config
         self.token_embedding = nn.Embedding(config.vocab_size, config.d_embed, padding_idx=PAD)
-        self.head: Head
+        self.head: TaskHead
         if config.head == "lm":
             self.head = TokenHead(self.d_out, config.vocab_size)
         else:

@@ -17,8 +17,9 @@ from torch import Tensor, nn
 
 from core.capture.taps import RecurrentTap, tap
 from core.config.families import Seq2SeqConfig
+from core.layers.input_checks import check_input, check_pair
 from core.layers.linear import Linear
-from core.layers.masks import check_input, check_pair, padding_mask
+from core.layers.masks import padding_mask
 from core.layers.recurrent.alignment import ALIGNMENTS
 from core.layers.recurrent.cells import BidirectionalLayer, RecurrentStack
 from core.layers.recurrent.engine import RecurrentLayer, State, active_masks

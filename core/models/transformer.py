@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from core.capture.taps import tap
 from core.config.families import EncoderDecoderConfig
 from core.layers import initialisation
-from core.layers.masks import check_pair, valid_mask
+from core.layers.input_checks import check_pair
+from core.layers.masks import valid_mask
 from core.layers.task_heads.heads import TokenHead
 from core.layers.transformer_stack import EncoderMemory, TransformerStack
 from core.models.output import Output

@@ -10,7 +10,7 @@ from app.service.inputs import Problem, visible
 from core.analysis import measures
 from core.capture.tape import Tape
 from core.layers.task_heads.crf import Crf
-from core.layers.task_heads.heads import IGNORE, CrfHead, Head
+from core.layers.task_heads.heads import IGNORE, CrfHead, TaskHead
 from core.messages import Text, verbatim
 from core.runs.run import Run
 
@@ -18,7 +18,7 @@ FOLLOWS = (Text("the second sentence follows"), Text("it does not follow"))
 
 
 @torch.no_grad()
-def answer(run: Run, problem: Problem, tape: Tape, head: Head) -> dict:
+def answer(run: Run, problem: Problem, tape: Tape, head: TaskHead) -> dict:
     """Tokens or labels, each with its probability and, where that can be known, whether it is right.
 
     `places` are those of the tokens it was asked at; what it says of two sentences comes last and has none.

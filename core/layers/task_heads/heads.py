@@ -15,7 +15,7 @@ from core.layers.task_heads.global_pointer import GlobalPointer, decode_spans, s
 IGNORE = -100  # a target that is left out of loss and score
 
 
-class Head(nn.Module):
+class TaskHead(nn.Module):
     """Base of all heads: `forward` gives logits. Lengths are None when every sequence fills its row."""
 
     def forward(self, hidden: Tensor, pooled: Tensor | None, lengths: Tensor | None) -> Tensor:
@@ -29,7 +29,7 @@ class Head(nn.Module):
         return logits.argmax(-1)
 
 
-class TokenHead(Head):
+class TokenHead(TaskHead):
     """Logits per position, (batch, time, out): a language model's tokens or a tagger's labels."""
 
     def __init__(self, d_model: int, n_out: int, *, bias: bool = True, scale: float = 1.0):
@@ -41,7 +41,7 @@ class TokenHead(Head):
         return self.proj(hidden * self.scale if self.scale != 1 else hidden)
 
 
-class MaskedTokenHead(Head):
+class MaskedTokenHead(TaskHead):
     """BERT's masked-language-model head: dense → activation → norm → tokens (batch, time, vocabulary)."""
 
     def __init__(self, d_model: int, vocab_size: int, eps: float, activation: str = "gelu"):
@@ -55,7 +55,7 @@ class MaskedTokenHead(Head):
         return self.proj(self.norm(self.activation(self.dense(hidden))))
 
 
-class ClassifierHead(Head):
+class ClassifierHead(TaskHead):
     """One label for the sequence, (batch, label), from its pooled vector."""
 
     def __init__(self, d_model: int, n_labels: int, dropout: float, *, bias: bool = True):
@@ -92,7 +92,7 @@ class CrfHead(TokenHead):
         return self.crf.decode(logits, _mask(logits, lengths))
 
 
-class PointerHead(Head):
+class PointerHead(TaskHead):
     """Span scores by GlobalPointer, (batch, type, start, end)."""
 
     def __init__(self, d_model: int, n_types: int, max_len: int):
@@ -109,7 +109,7 @@ class PointerHead(Head):
         return decode_spans(logits)
 
 
-class AnswerHead(Head):
+class AnswerHead(TaskHead):
     """Extractive question answering: scores of start and end, (batch, 2, time); targets are (batch, 2) positions."""
 
     def __init__(self, d_model: int):
@@ -130,7 +130,7 @@ class AnswerHead(Head):
         return torch.stack([best // pairs.shape[-1], best % pairs.shape[-1]], dim=-1)
 
 
-class NoHead(Head):
+class NoHead(TaskHead):
     """The hidden states (batch, time, d_model) themselves: feature extraction."""
 
     def forward(self, hidden: Tensor, pooled: Tensor | None, lengths: Tensor | None) -> Tensor:
@@ -147,7 +147,7 @@ class NoHead(Head):
 
 def make_head(
     kind: str, d_model: int, n_labels: int, max_len: int, dropout: float, *, classifier_bias: bool = True
-) -> Head:
+) -> TaskHead:
     """The heads that every one-sequence family can have."""
     if kind == "none":
         return NoHead()

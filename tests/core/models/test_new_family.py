@@ -31,7 +31,8 @@ import torch
 from torch import nn
 
 from core.layers.task_heads.heads import TokenHead, make_head
-from core.layers.masks import check_input, last_valid
+from core.layers.input_checks import check_input
+from core.layers.masks import last_valid
 from core.models.output import Output
 from core.models.transformer import Transformer
 from core.capture.taps import tap
