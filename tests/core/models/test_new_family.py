@@ -92,8 +92,8 @@ config = model.config
 parity, copy = core.task("parity", max_len=6), core.task("copy", max_len=5)
 trained = {}
 for family, task in (("mixer", parity), ("bart", copy)):
-    config = core.configure(family, **task.model_options(family))
-    run = core.Run(core.Recipe(config, task, core.Training(steps=3)))
+    trained_config = core.configure(family, **task.model_options(family))
+    run = core.Run(core.Recipe(trained_config, task, core.Training(steps=3)))
     trained[family] = [step.index for step in run.train()]
 print(json.dumps({
     "families": core.models(),
