@@ -13,7 +13,9 @@ from typing import Any
 from core import pretrained, text
 from core.architecture.anatomy import Anatomy, anatomy
 from core.capture import edits
-from core.capture.tape import Tape, TapError, capture, edit
+from core.capture.editing import edit
+from core.capture.observers import TapError
+from core.capture.tape import Tape, capture
 from core.config.families import Config
 from core.config.options import Option
 from core.config.presets import PRESETS
@@ -65,7 +67,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Not imported before they are asked for: `core.sweep` brings pandas with it, and few need `core.store`."""
+    """Imported on first use: `core.sweep` imports pandas, and `core.store` is rarely needed."""
     if name == "sweep":
         from core.jobs.sweep import sweep
 

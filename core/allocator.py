@@ -1,8 +1,8 @@
-"""Make the process keep the memory it frees.
+"""Configure the C library's allocator (glibc `mallopt`) to keep freed memory in the process.
 
-A capture of BERT-Base allocates about a hundred megabytes and frees them again. By default the C library hands them
-back to the system each time, and fetching them anew, page by page, costs more than writing attention out as a formula
-does. `core.capture` asks for this once per process; it changes how soon freed memory is returned and nothing else.
+A capture of BERT-Base allocates about a hundred megabytes and frees them again. By default glibc returns them to the
+system each time, and the page faults of the next capture cost more than computing attention explicitly. `core.capture`
+calls this once per process; it changes how soon freed memory is returned and nothing else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LARGEST_REUSED_BYTES = 1 << 25  # the C library's own upper limit
 
 @cache
 def keep_freed_memory() -> bool:
-    """Keep up to 1 GiB of freed memory for the next capture; True where the C library can do it (glibc)."""
+    """Keep up to 1 GiB of freed memory for the next capture; False where the C library is not glibc."""
     if not sys.platform.startswith("linux"):
         return False
     library = ctypes.CDLL(None)

@@ -1,4 +1,4 @@
-"""Errors that are shown to people: each carries its message and values as a `Text`, put into words where it is shown.
+"""Errors that are shown to people: each carries its message and values as a `Text`, translated where it is shown.
 
 `str(error)` is English. All of them can cross a process boundary (pickle).
 """
@@ -24,7 +24,7 @@ class InputError(ValueError):
 
 
 class ConfigError(ValueError):
-    """An option that cannot be: names it, its value, why not, and what would work."""
+    """An option with an impossible value: its name, the value, why it is impossible, and a remedy."""
 
     def __init__(self, option: str, value: Any, why: Text, remedy: Text):
         self.option, self.value, self.why, self.remedy = option, value, why, remedy
@@ -38,9 +38,9 @@ class ConfigError(ValueError):
 
 
 def unknown_name(option: str, value: Any, why: Text, known: Iterable[str], name: str | None = None) -> ConfigError:
-    """The error for a name that is none of those known: lists them, and suggests the nearest.
+    """The error for a name that is not among those known: lists them, and suggests the nearest.
 
-    The name is the option's value; give it where it is another, as that of the option itself.
+    `name` is the unknown name where it is not the option's value (an unknown option).
     """
     known = list(known)
     if not known:
@@ -53,11 +53,11 @@ def unknown_name(option: str, value: Any, why: Text, known: Iterable[str], name:
 
 
 def _nearest(name: str, known: list[str]) -> str | None:
-    """The one spelt almost so, or with the same last word, or with the same initials (lr, learning_rate)."""
+    """The known name with the same initials (lr, learning_rate), the same last word, or a similar spelling."""
     name = name.lower()
-    shortened = [other for other in known if name == _initials(other) or other == _initials(name)]
-    longer = [other for other in known if other.split("_")[-1] == name and other != name]
-    return next(iter(shortened or longer or difflib.get_close_matches(name, known, n=1)), None)
+    same_initials = [other for other in known if name == _initials(other) or other == _initials(name)]
+    same_last_word = [other for other in known if other.split("_")[-1] == name and other != name]
+    return next(iter(same_initials or same_last_word or difflib.get_close_matches(name, known, n=1)), None)
 
 
 def _initials(name: str) -> str | None:

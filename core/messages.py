@@ -2,9 +2,9 @@
 
     Text("The input has {tokens} tokens; the model takes {most}.", tokens=12, most=8)
 
-The message is the key of the catalogues in `static/locales`. `core` knows no catalogue: `str(text)` is English, and
-whoever shows it passes its `gettext` translations to `translate`. Babel finds messages by the names `Text`,
-`plural_text` and those of the error classes, so a message must be written out as a literal in such a call.
+The message is the key of the catalogues in `static/locales`. `core` has no catalogue: `str(text)` is English, and the
+app passes its `gettext` translations to `translate`. Babel extracts messages from calls of `Text`, `plural_text` and the
+error classes, so a message must be a literal in such a call.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Text:
             template = translations.gettext(self.message) if self.message else ""  # "" is the catalogue's header
         if not self.values:
             return template
-        return template.format(**{name: _shown(value, translations) for name, value in self.values.items()})
+        return template.format(**{name: _format_value(value, translations) for name, value in self.values.items()})
 
     def __str__(self) -> str:
         return self.translate(ENGLISH)
@@ -61,24 +61,25 @@ class Text:
         return Text(self.message, plural=self.plural, **values)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON keeps it; `from_dict` is the inverse."""
-        told: dict[str, Any] = {"message": self.message}
+        """A form for JSON; `from_dict` is the inverse."""
+        fields: dict[str, Any] = {"message": self.message}
         if self.plural is not None:
-            told["plural"] = self.plural
+            fields["plural"] = self.plural
         if self.values:
-            told["values"] = {name: _plain(value) for name, value in self.values.items()}
-        return told
+            fields["values"] = {name: _to_json(value) for name, value in self.values.items()}
+        return fields
 
     @staticmethod
-    def from_dict(told: Mapping[str, Any]) -> Text:
-        message, values = told["message"], told.get("values", {})
-        values = {name: _restored(value) for name, value in values.items()}
-        return Text(message, plural=told.get("plural"), **values)
+    def from_dict(fields: Mapping[str, Any]) -> Text:
+        message, values = fields["message"], fields.get("values", {})
+        values = {name: _from_json(value) for name, value in values.items()}
+        return Text(message, plural=fields.get("plural"), **values)
 
 
-def text_hook(told: dict[str, Any]) -> Any:
-    """For `json.loads(…, object_hook=text_hook)`: what `to_dict` wrote becomes a text again."""
-    return Text.from_dict(told) if "message" in told and set(told) <= {"message", "plural", "values"} else told
+def text_hook(fields: dict[str, Any]) -> Any:
+    """For `json.loads(…, object_hook=text_hook)`: dictionaries written by `Text.to_dict` become texts again."""
+    is_text = "message" in fields and set(fields) <= {"message", "plural", "values"}
+    return Text.from_dict(fields) if is_text else fields
 
 
 def plural_text(singular: str, plural: str, /, n: int, **values: Any) -> Text:
@@ -93,28 +94,30 @@ def verbatim(text: str) -> Text:
 
 def join_texts(texts: Iterable[Text], separator: str) -> Text:
     """Several texts in a row, each translated by itself."""
-    values = {f"text_{i}": text for i, text in enumerate(texts)}
+    values: dict[str, Any] = {f"text_{i}": text for i, text in enumerate(texts)}
     return Text(separator.join(f"{{{name}}}" for name in values), **values)
 
 
-def _shown(value: Any, translations: NullTranslations) -> Any:
+def _format_value(value: Any, translations: NullTranslations) -> Any:
     if isinstance(value, Text):
         return value.translate(translations)
     if isinstance(value, list):
-        return translations.gettext(LIST_SEPARATOR.message).join(str(_shown(one, translations)) for one in value)
+        return translations.gettext(LIST_SEPARATOR.message).join(
+            str(_format_value(item, translations)) for item in value
+        )
     return value
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, Text):
         return value.to_dict()
-    return [_plain(one) for one in value] if isinstance(value, list) else value
+    return [_to_json(item) for item in value] if isinstance(value, list) else value
 
 
-def _restored(value: Any) -> Any:
+def _from_json(value: Any) -> Any:
     if isinstance(value, dict) and "message" in value:
         return Text.from_dict(value)
-    return [_restored(one) for one in value] if isinstance(value, list) else value
+    return [_from_json(item) for item in value] if isinstance(value, list) else value
 
 
 LIST_SEPARATOR = Text(", ")

@@ -1,4 +1,4 @@
-"""Weights that follow from a seed alone, whatever else the process is doing."""
+"""Seeds: their check, and a block in which torch's random numbers depend on a seed alone."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 import torch
 
-from core.config.options import plain
+from core.config.options import to_python_number
 from core.errors import ConfigError
 from core.messages import Text
 
-SEEDS = range(-(2**63), 2**63)  # all that torch takes
-_turn = threading.RLock()
+SEEDS = range(-(2**63), 2**63)  # the seeds that torch accepts
+_generator_lock = threading.RLock()
 
 
-def whole_seed(seed: Any) -> int:
-    """A seed as it is told in a run's key, where 1, 1.0 and True would be three runs."""
-    value = plain(seed)
+def check_seed(seed: Any) -> int:
+    """The seed as a Python int; `ConfigError` for anything else: 1, 1.0 and True would give a run three keys."""
+    value = to_python_number(seed)
     if type(value) is not int or value not in SEEDS:
         raise ConfigError(
             "seed",
@@ -32,10 +32,10 @@ def whole_seed(seed: Any) -> int:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Draw from torch's own generator as from a fresh one with this seed; afterwards it is as it was.
+    """Reseed torch's global CPU generator while the block runs; afterwards restore its state.
 
-    That generator is the whole process's, so threads take turns here: draw in this block, compute after it.
+    All threads share that generator, so only one thread at a time may be in such a block: keep it short.
     """
-    with _turn, torch.random.fork_rng(devices=[]):
+    with _generator_lock, torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield

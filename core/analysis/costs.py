@@ -142,7 +142,7 @@ def _head_flops(config: Config, width: int, n: int) -> int:
         return pooler + 4 * n * width * labels * POINTER_HEAD + 2 * labels * n * n * POINTER_HEAD
     if head == "qa":
         return pooler + 4 * n * width
-    next_sentence = 4 * width * (isinstance(config, BertConfig) and config.judges_sentences)
+    next_sentence = 4 * width * (isinstance(config, BertConfig) and config.has_next_sentence_head)
     dense = 2 * n * width * width + next_sentence if head == "mlm" else 0
     return pooler + dense + 2 * n * width * labels
 

@@ -14,8 +14,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from core.architecture.tracing import iter_tensors
-from core.layers.attention import Attention, Scope
-from core.layers.positions import Relative
+from core.layers.attention import Attention, AttentionScope
+from core.layers.positions import RelativePosition
 from core.layers.recurrent.cells import RnnLayer
 from core.seeding import seeded
 
@@ -50,7 +50,7 @@ def compare_layers(n: int = 256, width: int = 64) -> list[LayerCost]:
 
     def attend(x: Tensor) -> Tensor:
         positions = torch.arange(x.shape[1])
-        return attention(x, Scope(Relative(), positions, positions))
+        return attention(x, AttentionScope(RelativePosition(), positions, positions))
 
     layers = {
         "rnn": ("n · d²", "n", "n", recur, lambda x: recur(x, "fused")),

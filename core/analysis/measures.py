@@ -170,7 +170,7 @@ def gradient_through_time(model: nn.Module, batch: Batch, point: str = "*.hidden
     """
     with capture(model, point, gradients=True) as tape:
         loss = head_of(model).loss(model(*batch.inputs).logits, batch.target, batch.lengths)
-        states = [state for by_time in tape.steps() for state in by_time if state.requires_grad]
+        states = [state for state in tape.tensors() if state.requires_grad]
         torch.autograd.backward(loss, inputs=states)
     source_lengths, target_lengths = sequence_lengths(batch)
     norms_by_name = {}

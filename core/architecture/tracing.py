@@ -13,7 +13,9 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from core.architecture.meta_kernels import FastMetaMode, call_on_meta
-from core.capture.tape import Editing, _watching, capture
+from core.capture.editing import Editor
+from core.capture.observers import use_observers
+from core.capture.tape import capture
 from core.layers.recurrent.cells import RecurrentLayer
 from core.layers.task_heads.heads import NoHead
 from core.models import is_encoder_decoder
@@ -156,7 +158,7 @@ class FlowTracer(TorchFunctionMode):
                 for buffer in module.buffers(recurse=False):  # read without a call: rotary angles, ALiBi slopes
                     self.mark(buffer, frozenset([(f"{path}()", None)]))
                 stack.callback(module.register_forward_hook(self.hook(path)).remove)
-            stack.enter_context(_watching(_TapListener(self.model, self)))
+            stack.enter_context(use_observers(_TapListener(self.model, self)))
             stack.enter_context(self)
             self.model(**self.inputs)
 
@@ -191,15 +193,15 @@ class FlowTracer(TorchFunctionMode):
         }
 
 
-class _TapListener(Editing):
+class _TapListener(Editor):
     """An edit that changes nothing and reports every tap to the tracer, position by position."""
 
     def __init__(self, model: nn.Module, tracer: FlowTracer):
         super().__init__(model, {"*": lambda value: value})
         self.tracer = tracer
 
-    def see(self, module: nn.Module, point: str, value: Tensor, step: tuple[int, int] | None = None) -> Tensor:
-        name, _ = self.find(module, point)
+    def on_tap(self, module: nn.Module, point: str, value: Tensor, position: tuple[int, int] | None = None) -> Tensor:
+        name, _ = self.match(module, point)
         if name is not None:
             self.tracer.points.add(name)
             self.tracer.tapped.add(name.rpartition(".")[0])

@@ -1,7 +1,8 @@
 """Ready-made edits for `core.edit`: small objects that map a tensor to its replacement.
 
 Heads are dimension 1 of (batch, head, query, ...) tensors, units the last dimension of any tensor. Recurrent
-points are edited step by step, without their time dimension; `at(steps, edit)` limits any edit to some steps.
+points are edited one position (time step) after the other, without their time dimension; `at(positions, edit)` limits
+any edit to some positions.
 """
 
 from __future__ import annotations
@@ -13,22 +14,23 @@ from numbers import Integral
 import torch
 from torch import Tensor
 
-from core.capture.tape import Edit, TapError
+from core.capture.editing import Edit
+from core.capture.observers import TapError
 
 Indices = int | Iterable[int]
 
 
 def zero_heads(*heads: Indices) -> Edit:
-    """Knock heads out: put on `attn.context`, the rest of the model runs as if they had said nothing."""
-    return _OnHeads(_listed(heads, "head"), torch.zeros_like)
+    """Head ablation: on `attn.context`, these heads contribute nothing to the residual stream."""
+    return _HeadEdit(_indices(heads, "head"), torch.zeros_like)
 
 
 def uniform_heads(*heads: Indices) -> Edit:
-    """Put on `attn.scores`: these heads look at everything they may see, equally.
+    """Uniform attention: on `attn.scores`, these heads give the same weight to every key that the mask keeps.
 
-    The weights themselves would not do: a key that may be seen can have a weight of 0, rounded.
+    Not on `attn.weights`: there a visible key whose weight was rounded to 0 looks the same as a masked one.
     """
-    return _OnHeads(_listed(heads, "head"), torch.zeros_like, point="scores")
+    return _HeadEdit(_indices(heads, "head"), torch.zeros_like, point="scores")
 
 
 def zero_units(*units: Indices) -> Edit:
@@ -37,11 +39,11 @@ def zero_units(*units: Indices) -> Edit:
 
 def set_units(value: float, *units: Indices) -> Edit:
     """Hold units at a value, for example a forget gate at 1."""
-    listed = _listed(units, "unit")
+    indices = _indices(units, "unit")
 
     def edit(tensor: Tensor) -> Tensor:
-        chosen = _chosen(listed, tensor.shape[-1], "unit", tensor.device)
-        return torch.where(chosen, torch.full_like(tensor, value), tensor)
+        selected = _index_mask(indices, tensor.shape[-1], "unit", tensor.device)
+        return torch.where(selected, torch.full_like(tensor, value), tensor)
 
     return edit
 
@@ -65,29 +67,29 @@ def patch(source: Tensor | Iterable) -> Edit:
     return _Patch(_as_tensor(source))
 
 
-def at(steps: Indices, edit: Edit) -> Edit:
-    """Apply an edit at some time steps only (the query, for attention)."""
+def at(positions: Indices, edit: Edit) -> Edit:
+    """Apply an edit at some positions of the sequence only (of the query, for attention)."""
     if not callable(edit):
         raise TapError(f"What is done at these steps is an edit, such as core.edits.scale(0), not {edit!r}.")
-    return _At(frozenset(_listed([steps], "step")), edit)
+    return _PositionEdit(frozenset(_indices([positions], "step")), edit)
 
 
 @dataclass(frozen=True)
 class _Patch:
-    source: Tensor  # as it lies on the tape, time included
+    source: Tensor  # with the shape it has on the tape, time included
 
     def __call__(self, tensor: Tensor) -> Tensor:
         return self.source.to(tensor).expand_as(tensor)
 
-    def at_step(self, tensor: Tensor, time: int, length: int) -> Tensor:
+    def at_position(self, tensor: Tensor, time: int, length: int) -> Tensor:
         if self.source.shape[-2] != length:
             raise IndexError(f"the patch has {self.source.shape[-2]} time steps, the point {length}.")
         return self.source.select(-2, time).to(tensor).expand_as(tensor)
 
 
 @dataclass(frozen=True)
-class _At:
-    steps: frozenset[int]
+class _PositionEdit:
+    positions: frozenset[int]
     edit: Edit
 
     @property
@@ -97,48 +99,49 @@ class _At:
     def __call__(self, tensor: Tensor) -> Tensor:
         if tensor.dim() < 3:
             raise TapError("This point has no time steps: it is one vector for the whole sequence.")
-        chosen = _chosen(self.steps, tensor.shape[-2], "step", tensor.device)  # time is the last but one
-        return torch.where(chosen[:, None], self.edit(tensor), tensor)
+        selected = _index_mask(self.positions, tensor.shape[-2], "step", tensor.device)  # time is the last but one
+        return torch.where(selected[:, None], self.edit(tensor), tensor)
 
-    def at_step(self, tensor: Tensor, time: int, length: int) -> Tensor:
-        if not _chosen(self.steps, length, "step", tensor.device)[time]:
+    def at_position(self, tensor: Tensor, time: int, length: int) -> Tensor:
+        if not _index_mask(self.positions, length, "step", tensor.device)[time]:
             return tensor
-        inner = getattr(self.edit, "at_step", None)
+        inner = getattr(self.edit, "at_position", None)
         return inner(tensor, time, length) if inner else self.edit(tensor)
 
 
 @dataclass(frozen=True)
-class _OnHeads:
+class _HeadEdit:
     heads: tuple[int, ...]
     change: Callable[[Tensor], Tensor]
-    point: str | None = None  # the only one it belongs on; None: any with heads
+    point: str | None = None  # the only point it may be used on; None: any with heads
 
     def __call__(self, tensor: Tensor) -> Tensor:
         """(batch, head, query, …)"""
         return self.apply(tensor, dims=4)
 
-    def at_step(self, tensor: Tensor, time: int, length: int) -> Tensor:
+    def at_position(self, tensor: Tensor, time: int, length: int) -> Tensor:
         """(batch, head, …)"""
         return self.apply(tensor, dims=3)
 
     def apply(self, tensor: Tensor, dims: int) -> Tensor:
         if tensor.dim() != dims:
             raise TapError("This point has no heads: choose one of attention's, such as context or weights.")
-        chosen = _chosen(self.heads, tensor.shape[1], "head", tensor.device)
-        return torch.where(chosen.view(-1, *[1] * (dims - 2)), self.change(tensor), tensor)
+        selected = _index_mask(self.heads, tensor.shape[1], "head", tensor.device)
+        return torch.where(selected.view(-1, *[1] * (dims - 2)), self.change(tensor), tensor)
 
 
-def _listed(given: Iterable[Indices], what: str) -> tuple[int, ...]:
-    """Numbers, and lists of them in any form, as one row of numbers."""
+def _indices(arguments: Iterable[Indices], kind: str) -> tuple[int, ...]:
+    """Flatten numbers and iterables of numbers (lists, ranges, torch and NumPy arrays) into one tuple."""
     indices: list[int] = []
-    for each in given:
-        numbers = each.tolist() if hasattr(each, "tolist") else each  # of torch and numpy
+    for argument in arguments:
+        to_list = getattr(argument, "tolist", None)  # of torch and NumPy
+        numbers = argument if to_list is None else to_list()
         for index in numbers if isinstance(numbers, Iterable) and not isinstance(numbers, str) else [numbers]:
             if not isinstance(index, Integral) or isinstance(index, bool):
-                raise TapError(f"Each {what} is given by its number, not as {index!r}.")
+                raise TapError(f"Each {kind} is given by its number, not as {index!r}.")
             indices.append(int(index))
     if not indices:
-        raise TapError(f"No {what} was named: nothing would be edited.")
+        raise TapError(f"No {kind} was named: nothing would be edited.")
     return tuple(indices)
 
 
@@ -149,11 +152,11 @@ def _as_tensor(values: Tensor | Iterable[float]) -> Tensor:
         raise TapError(f"A tensor or numbers that make one are expected, not {type(values).__name__}.") from error
 
 
-def _chosen(indices: Iterable[int], size: int, what: str, device: torch.device) -> Tensor:
-    """A boolean vector with the chosen indices on."""
+def _index_mask(indices: Iterable[int], size: int, kind: str, device: torch.device) -> Tensor:
+    """(size,) boolean: True at the indices."""
     outside = [i for i in indices if not 0 <= i < size]
     if outside:
-        raise TapError(f"There is no {what} {outside[0]}: they are numbered 0 to {size - 1}.")
-    chosen = torch.zeros(size, dtype=torch.bool, device=device)
-    chosen[list(indices)] = True
-    return chosen
+        raise TapError(f"There is no {kind} {outside[0]}: they are numbered 0 to {size - 1}.")
+    mask = torch.zeros(size, dtype=torch.bool, device=device)
+    mask[list(indices)] = True
+    return mask

@@ -1,6 +1,6 @@
-"""Every option a model can have, told once: its range, its choices and one line of help.
+"""The catalogue of all model options: range, choices and one line of help of each.
 
-The app builds its controls from this; `config.py` says which family has which option, and its default.
+The app builds its controls from it; `families.py` has the options of each family and their defaults.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from core.config.options import Option
 from core.messages import Text, verbatim
 
 
-def option(source: str | Option, default: Any, only: tuple[str, ...] = (), *, later: bool = False) -> Any:
-    """A dataclass field for an option of the catalogue, with a family's default and, if fewer, its choices.
+def option(source: str | Option, default: Any, only: tuple[str, ...] = (), *, added_later: bool = False) -> Any:
+    """A dataclass field for an option of the catalogue, with a family's default and, with `only`, fewer choices.
 
-    One that came `later` than stored runs is told only where it is not at its default (`Options.told`).
+    `added_later`: newer than the first stored runs, whose keys must not change (`Options.to_stored_dict`).
     """
-    known = CATALOGUE[source] if isinstance(source, str) else source
-    choices = {name: known.choices[name] for name in only} if only else known.choices
-    known = replace(known, default=default, choices=choices)
-    return field(default=default, metadata={"option": known, "later": later})
+    template = CATALOGUE[source] if isinstance(source, str) else source
+    choices = {name: template.choices[name] for name in only} if only else template.choices
+    family_option = replace(template, default=default, choices=choices)
+    return field(default=default, metadata={"option": family_option, "added_later": added_later})
 
 
 def integer(name: str, low: int, high: int, help: Text, optional: bool = False) -> Option:

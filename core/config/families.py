@@ -1,6 +1,6 @@
-"""One frozen configuration per family: which options it has, their defaults, and which combinations cannot be.
+"""One frozen configuration per family: its options, their defaults, and checks of impossible combinations.
 
-A class that names its `family` is that family's; the others are what several families share.
+A class with a `family` of its own is that family's configuration; the others are bases shared by several.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from core.config.options import Options
 from core.errors import ConfigError
 from core.messages import Text
 
-TAUGHT_HEADS = ("classifier", "tagger", "crf", "pointer", "qa")  # that answer from labelled examples
-CONFIGS: dict[str, type[Config]] = {}  # by family, in the order of their invention
+SUPERVISED_HEADS = ("classifier", "tagger", "crf", "pointer", "qa")  # trained on labelled examples
+CONFIGS: dict[str, type[Config]] = {}  # by family, in the order in which they were published
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Options):
-    """What every family has."""
+    """Options of every family."""
 
-    family: ClassVar[str]  # the name `core.build` knows it by
+    family: ClassVar[str]  # its name in `core.build`
     vocab_size: int = option("vocab_size", 100)
     n_layers: int = option("n_layers", 2)
     max_len: int = option("max_len", 4096)
@@ -38,7 +38,7 @@ class Config(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class RecurrentConfig(Config):
-    """What RNN, GRU and LSTM share; no family by itself."""
+    """Options shared by RNN, GRU and LSTM; no family by itself."""
 
     d_embed: int = option("d_embed", 64)
     d_hidden: int = option("d_hidden", 128)
@@ -96,7 +96,7 @@ class Seq2SeqConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig(Config):
-    """What all transformer families share; no family by itself. The encoder–decoder's is `EncoderDecoderConfig`."""
+    """Options shared by all transformer families; no family by itself (see `EncoderDecoderConfig`)."""
 
     embedding_scaled: ClassVar[bool] = True  # embeddings × √d_model
     attention_scaled: ClassVar[bool] = True  # scores / √d_head
@@ -134,7 +134,7 @@ class TransformerConfig(Config):
 
     def check(self) -> None:
         if self.d_head is None and self.d_model % self.n_heads:
-            fitting = [heads for heads in range(1, min(self.d_model, 128) + 1) if self._fits(heads)]
+            fitting = [heads for heads in range(1, min(self.d_model, 128) + 1) if self._allows_heads(heads)]
             nearest = min(fitting, key=lambda heads: abs(heads - self.n_heads), default=None)
             raise ConfigError(
                 "n_heads", self.n_heads,
@@ -156,8 +156,8 @@ class TransformerConfig(Config):
                 Text("Use an even head width, for example d_head = {even}.", even=even),
             )  # fmt: skip
         if self.position == "sinusoidal" and self.d_model % 2:
-            more = 1 if self.d_head else self.n_heads  # the heads still fit
-            even = self.d_model + (more if self.d_model + more <= CATALOGUE["d_model"].high else -more)
+            step = 1 if self.d_head else self.n_heads  # keeps d_model divisible by n_heads
+            even = self.d_model + (step if self.d_model + step <= CATALOGUE["d_model"].high else -step)
             raise ConfigError(
                 "position", "sinusoidal",
                 Text("sines and cosines come in pairs, but d_model = {d_model} is odd.", d_model=self.d_model),
@@ -177,16 +177,16 @@ class TransformerConfig(Config):
                 Text("Use max_distance = {next} or more.", next=near + 1),
             )  # fmt: skip
 
-    def _fits(self, n_heads: int) -> bool:
-        """Could it have so many heads, all else being as it is?"""
-        shared = self.n_kv_heads is None or n_heads % self.n_kv_heads == 0
-        paired = self.position != "rope" or self.d_model // n_heads % 2 == 0
-        return self.d_model % n_heads == 0 and shared and paired
+    def _allows_heads(self, n_heads: int) -> bool:
+        """Whether this number of heads is possible with all other options as they are."""
+        grouped = self.n_kv_heads is None or n_heads % self.n_kv_heads == 0
+        even_width = self.position != "rope" or self.d_model // n_heads % 2 == 0
+        return self.d_model % n_heads == 0 and grouped and even_width
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderDecoderConfig(TransformerConfig):
-    """The Transformer as first published: one stack reads, the other writes. Families like it add to this."""
+    """The original encoder–decoder Transformer; other encoder–decoder families inherit from it."""
 
     family: ClassVar[str] = "transformer"
     n_decoder_layers: int | None = option("n_decoder_layers", None)
@@ -207,15 +207,15 @@ class BertConfig(TransformerConfig):
     norm_eps: float = option("norm_eps", 1e-12)
     tie_embeddings: bool = option("tie_embeddings", True)
     n_segments: int = option("n_segments", 2)
-    head: str = option("head", "mlm", only=("mlm", *TAUGHT_HEADS, "none"))
+    head: str = option("head", "mlm", only=("mlm", *SUPERVISED_HEADS, "none"))
     n_labels: int = option("n_labels", 2)
-    pooler: str = option("pooler", "tanh", later=True)
-    next_sentence: bool | None = option("next_sentence", None, later=True)
-    head_activation: str = option("head_activation", "gelu", later=True)
-    position_offset: int = option("position_offset", 0, later=True)
+    pooler: str = option("pooler", "tanh", added_later=True)
+    next_sentence: bool | None = option("next_sentence", None, added_later=True)
+    head_activation: str = option("head_activation", "gelu", added_later=True)
+    position_offset: int = option("position_offset", 0, added_later=True)
 
     @property
-    def judges_sentences(self) -> bool:
+    def has_next_sentence_head(self) -> bool:
         return self.head == "mlm" and (self.pooler != "none" if self.next_sentence is None else self.next_sentence)
 
     def check(self) -> None:
@@ -226,7 +226,7 @@ class BertConfig(TransformerConfig):
                 Text("a classifier reads the one vector that the pooler makes."),
                 Text("Use pooler = 'tanh', or head = 'tagger'."),
             )  # fmt: skip
-        if self.pooler == "none" and self.judges_sentences:
+        if self.pooler == "none" and self.has_next_sentence_head:
             raise ConfigError(
                 "next_sentence", True,
                 Text("whether one sentence follows the other is read off the pooler, and there is none."),
@@ -249,9 +249,9 @@ class GptConfig(TransformerConfig):
     norm_placement: str = option("norm_placement", "pre")
     tie_embeddings: bool = option("tie_embeddings", True)
     causal: bool = option("causal", True)
-    head: str = option("head", "lm", only=("lm", *TAUGHT_HEADS, "none"))
+    head: str = option("head", "lm", only=("lm", *SUPERVISED_HEADS, "none"))
     n_labels: int = option("n_labels", 2)
-    classifier_bias: bool = option("classifier_bias", True, later=True)
+    classifier_bias: bool = option("classifier_bias", True, added_later=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,7 +266,7 @@ class T5Config(EncoderDecoderConfig):
     bias: bool = option("bias", False)
     tie_embeddings: bool = option("tie_embeddings", True)
     cross_position: bool = option("cross_position", False)
-    scale_output: bool | None = option("scale_output", None, later=True)
+    scale_output: bool | None = option("scale_output", None, added_later=True)
 
     @property
     def scales_output(self) -> bool:

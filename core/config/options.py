@@ -1,4 +1,4 @@
-"""What an option is: its kind, its range or its choices, its default and its help."""
+"""`Option` (kind, range or choices, default, help of one option) and `Options`, the base of all configurations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KIND_ERRORS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """What one option may be. `kind` is int, float, bool or str (a choice); `optional` ones may be None = automatic."""
+    """One option. `kind` is int, float, bool or str (a choice); an `optional` one may be None = automatic."""
 
     name: str
     kind: type
@@ -64,15 +64,16 @@ class Options:
     """A frozen set of options, each checked alone and then together. Fields are made by `catalogue.option`."""
 
     def __post_init__(self):
-        for known in self.options():
-            value = plain(getattr(self, known.name))
-            if known.kind is str and isinstance(value, str) and value not in known.choices:
+        for option in self.options():
+            value = to_python_number(getattr(self, option.name))
+            if option.kind is str and isinstance(value, str) and value not in option.choices:
                 others = [other.name for other in self.options() if value in other.choices]
                 if others:
-                    raise _belongs_elsewhere(known, value, others)
-            known.check(value)
-            same = float(value) if known.kind is float and value is not None else value  # 1 and 1.0 are one run
-            object.__setattr__(self, known.name, same)
+                    raise _value_of_others(option, value, others)
+            option.check(value)
+            if option.kind is float and value is not None:
+                value = float(value)  # 1 and 1.0 are the same run
+            object.__setattr__(self, option.name, value)
         self.check()
 
     def check(self) -> None:
@@ -80,7 +81,7 @@ class Options:
 
     @classmethod
     def title(cls) -> str:
-        """What these are options of."""
+        """The name of what is configured, for error messages."""
         return cls.__name__
 
     @classmethod
@@ -100,14 +101,14 @@ class Options:
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
-    def told(self) -> dict[str, Any]:
-        """As `to_dict`, but options that came later are left out at their default: what was stored keeps its name."""
-        later = {field.name: field.default for field in fields(self) if field.metadata.get("later")}
+    def to_stored_dict(self) -> dict[str, Any]:
+        """As `to_dict`, without options added later that are at their default: keys of stored runs depend on it."""
+        later = {field.name: field.default for field in fields(self) if field.metadata.get("added_later")}
         return {name: value for name, value in self.to_dict().items() if name not in later or value != later[name]}
 
 
-def plain(value: Any) -> Any:
-    """A number of numpy's (or anybody's) as Python's own: the same choice, and the same run."""
+def to_python_number(value: Any) -> Any:
+    """Numbers of NumPy and other libraries as Python's bool, int or float; anything else as it is."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, Integral):
@@ -115,8 +116,8 @@ def plain(value: Any) -> Any:
     return float(value) if isinstance(value, Real) else value
 
 
-def _belongs_elsewhere(option: Option, value: str, others: list[str]) -> ConfigError:
-    """A value of others: of which one is meant only if it is about the same thing, as norm_placement is about norm."""
+def _value_of_others(option: Option, value: str, others: list[str]) -> ConfigError:
+    """The error for a value of other options; suggests one of them if it is related (norm_placement for norm)."""
     listed = ", ".join(others)
     why = Text("that is a value of {listed}.", listed=listed)
     for other in others:

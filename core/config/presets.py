@@ -1,4 +1,4 @@
-"""Sizes by name: two for the classroom, the others as published. Built on `device="meta"` they cost no memory."""
+"""Presets: two classroom sizes and the published ones. On `device="meta"` they can be built without memory."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _gpt2(help: Text, layers: int, width: int, heads: int) -> Preset:
     return _preset("gpt", help, vocab_size=50_257, max_len=1_024, dropout=0.1, **sizes)
 
 
-def _t5(help: Text, layers: int, width: int, heads: int, inner: int, **options: Any) -> Preset:
-    sizes = {"n_layers": layers, "d_model": width, "n_heads": heads, "d_head": 64, "d_ff": inner}
+def _t5(help: Text, layers: int, width: int, heads: int, d_ff: int, **options: Any) -> Preset:
+    sizes = {"n_layers": layers, "d_model": width, "n_heads": heads, "d_head": 64, "d_ff": d_ff}
     return _preset("t5", help, vocab_size=32_128, dropout=0.1, **sizes, **options)
 
 

@@ -14,9 +14,10 @@ from core.decoding.sessions import make_session
 from core.decoding.special_tokens import OWN, EosIds, resolve_special_tokens
 from core.decoding.strategies import ChoiceCallback, GenerationResult, greedy_or_sample
 from core.errors import ConfigError, InputError
-from core.layers.masks import check_input
+from core.layers.input_checks import check_input
 from core.messages import Text
 from core.models import FAMILIES, is_encoder_decoder
+from core.models.eval_mode import eval_mode
 
 
 def generate(model: nn.Module, ids: Tensor, lengths: Tensor | None = None, **options: Any) -> Tensor:
@@ -69,9 +70,7 @@ def generate_with_scores(
     else:
         texts = unpad(ids, lengths)
         room = config.max_len - max(map(len, texts))
-    was_training = model.training
-    model.eval()
-    try:
+    with eval_mode(model):
         session = make_session(model, ids, lengths, start, cache)
         if room < 1:
             n_texts = len(ids) * decoding.n_best
@@ -80,8 +79,6 @@ def generate_with_scores(
         eos_ids = torch.tensor(special.eos_ids, dtype=torch.long, device=ids.device)
         max_new = min(decoding.max_new, room)
         return search(session, texts, decoding, max_new, eos_ids, special.pad, watch or (lambda choice: None))
-    finally:
-        model.train(was_training)
 
 
 def can_generate(model: nn.Module) -> bool:

@@ -13,20 +13,20 @@ from typing import Any, Protocol, cast
 import torch
 from torch import Tensor, nn
 
-from core.capture.tape import observed
-from core.layers.kv_cache import Past
+from core.capture.observers import has_observers
+from core.layers.kv_cache import KVCache
 from core.layers.recurrent.engine import State
-from core.layers.stack import Memory, Stack
+from core.layers.transformer_stack import EncoderMemory, TransformerStack
 from core.models import Output, is_encoder_decoder
 from core.models.recurrent import RecurrentModel
-from core.models.seq2seq import Encoded, Seq2Seq
+from core.models.seq2seq import RecurrentEncoding, Seq2Seq
 
 
 class EncoderDecoder(Protocol):
     """The part of a two-sequence model that decoding uses."""
 
     head: nn.Module
-    decoder: Any  # a Stack, or a recurrent decoder
+    decoder: Any  # a TransformerStack, or a recurrent decoder
 
     def encode(self, src: Tensor, lengths: Tensor | None = None) -> Any: ...
 
@@ -61,19 +61,19 @@ class CachedSession(DecodingSession):
 
     def __init__(self, model: nn.Module, ids: Tensor):
         super().__init__(ids)
-        assert isinstance(model, Stack)
+        assert isinstance(model, TransformerStack)
         self.model, self.head = model, model.get_submodule("head")
 
     def prefill(self) -> Tensor:
-        self.past = Past()
+        self.cache = KVCache()
         return self.read(self.ids)
 
     def read(self, ids: Tensor) -> Tensor:
-        hidden = self.model.hidden_states(ids, past=self.past)
+        hidden = self.model.hidden_states(ids, cache=self.cache)
         return self.head(hidden[:, -1:], None, None)[:, 0]
 
     def reorder(self, rows: Tensor) -> None:
-        self.past.follow(rows)
+        self.cache.select_rows(rows)
 
 
 class RecurrentSession(DecodingSession):
@@ -106,15 +106,15 @@ class Seq2SeqSession(DecodingSession):
         self.memory = model.encode(ids, lengths)
 
     def prefill(self) -> Tensor:
-        self.past = Past()
+        self.cache = KVCache()
         return self.read(self.start)
 
     def read(self, ids: Tensor) -> Tensor:
-        hidden = self.model.decoder.hidden_states(ids, memory=self.memory, past=self.past)
+        hidden = self.model.decoder.hidden_states(ids, memory=self.memory, cache=self.cache)
         return self.model.head(hidden[:, -1:], None, None)[:, 0]
 
     def reorder(self, rows: Tensor) -> None:
-        self.past.follow(rows)
+        self.cache.select_rows(rows)
         self.memory = select_memory(self.memory, rows)
 
 
@@ -197,21 +197,23 @@ def make_session(
 
 def can_cache(model: nn.Module) -> bool:
     """Can the model decode incrementally? False for a family of an unknown kind."""
-    if observed(model):  # a tape needs the activations of the full text, and an edit may name any position in it
+    if has_observers(model):  # a tape needs the activations of the full text, and an edit may name any position in it
         return False
     if isinstance(model, RecurrentModel | Seq2Seq):
         return True
     stack = getattr(model, "decoder", model)
-    return isinstance(stack, Stack) and stack.causal and stack.config.attention == "full"
+    return isinstance(stack, TransformerStack) and stack.causal and stack.config.attention == "full"
 
 
 def select_states(states: list[State], rows: Tensor) -> list[State]:
     return [tuple(part[rows] for part in state) for state in states]
 
 
-def select_memory(memory: Memory | Encoded, rows: Tensor) -> Memory | Encoded:
+def select_memory(memory: EncoderMemory | RecurrentEncoding, rows: Tensor) -> EncoderMemory | RecurrentEncoding:
     """The encoder's output for these rows of the batch."""
-    if isinstance(memory, Memory):
-        return Memory(memory.hidden[rows], None if memory.lengths is None else memory.lengths[rows], memory.positions)
+    if isinstance(memory, EncoderMemory):
+        return EncoderMemory(
+            memory.hidden[rows], None if memory.lengths is None else memory.lengths[rows], memory.positions
+        )
     mask = None if memory.mask is None else memory.mask[rows]
-    return Encoded(memory.outputs[rows], mask, select_states(memory.states, rows))
+    return RecurrentEncoding(memory.outputs[rows], mask, select_states(memory.states, rows))

@@ -19,7 +19,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.config.options import plain
+from core.config.options import to_python_number
 from core.errors import ConfigError
 from core.jobs.failures import HAS_WORKERS, STOPPED, divergence
 from core.jobs.job import Job
@@ -31,7 +31,7 @@ from core.runs.fork import ForkRecipe
 from core.runs.recipes import Recipe, as_recipe
 from core.runs.run import Run, key_of
 from core.runs.store import Store, StoreError
-from core.seeding import whole_seed
+from core.seeding import check_seed
 from core.tasks import TASKS
 from core.training.loop import Diverged, single_thread
 from core.training.options import Training
@@ -149,14 +149,17 @@ def _option_values(options: Any) -> dict[str, list[Any]]:
     several = {
         name: isinstance(value, Iterable) and not isinstance(value, str | Mapping) for name, value in options.items()
     }
-    return {name: list(map(plain, value)) if several[name] else [plain(value)] for name, value in options.items()}
+    return {
+        name: list(map(to_python_number, value)) if several[name] else [to_python_number(value)]
+        for name, value in options.items()
+    }
 
 
 def _seeds(seeds: Any) -> list[int]:
     """Those listed, or so many from 0 on."""
     if isinstance(seeds, Iterable) and not isinstance(seeds, str):
-        return list(map(whole_seed, seeds))
-    count = plain(seeds)
+        return list(map(check_seed, seeds))
+    count = to_python_number(seeds)
     if type(count) is not int or count < 1:
         raise ConfigError(
             "seeds",

@@ -1,1 +1,4 @@
-"""The parts models are made of. Each one taps what it computes; none knows which family it serves."""
+"""Layers shared by all model families: attention, feed-forward, norms, positions, recurrent cells, task heads.
+
+Each taps the tensors it computes (`core.capture.taps`); none depends on a particular family.
+"""

@@ -2,7 +2,7 @@
 
     weights = softmax(q kᵀ · scale + bias), over the keys that the mask keeps      context = weights v
 
-(Vaswani et al. 2017, §3.2). While nobody looks at the weights, torch's fused kernel computes the context.
+(Vaswani et al. 2017, §3.2). Unless the scores or weights are tapped, torch's fused kernel computes the context.
 """
 
 from __future__ import annotations
@@ -15,15 +15,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.capture.tape import tap, wanted
-from core.layers.kv_cache import KeysValues, Once, Past
+from core.capture.taps import is_tapped, tap
+from core.layers.kv_cache import KeysValues, KVCache, StaticKVCache
 from core.layers.linear import Linear
-from core.layers.masks import both, causal_mask, padding_mask
-from core.layers.positions import Relative
+from core.layers.masks import causal_mask, combine_masks, padding_mask
+from core.layers.positions import RelativePosition
 
 
 class Attention(nn.Module):
-    """x (batch, query, d_model) looks at memory (batch, key, d_model), or at itself, as far as the scope lets it."""
+    """Self-attention of x (batch, query, d_model), or cross-attention from x to memory (batch, key, d_model).
+
+    With fewer key–value heads than query heads, groups of query heads share one (grouped-query attention, Ainslie et
+    al. 2023, arxiv.org/abs/2305.13245).
+    """
 
     def __init__(
         self,
@@ -46,27 +50,28 @@ class Attention(nn.Module):
         self.v_proj = Linear(d_model, self.n_kv_heads * self.d_head, bias)
         self.out_proj = Linear(self.n_heads * self.d_head, d_model, bias)
 
-    def forward(self, x: Tensor, scope: Scope, memory: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, scope: AttentionScope, memory: Tensor | None = None) -> Tensor:
         source = x if memory is None else memory
         q = split_heads(self.q_proj(x), self.n_heads)  # (batch, head, query, d_head)
-        q = tap(self, "q", scope.position.rotate(q, scope.queries))
-        k, v = scope.recall(self, lambda: self.keys_values(source, scope))  # (batch, kv_head, key, d_head)
+        q = tap(self, "q", scope.position.rotate(q, scope.query_positions))
+        # each (batch, kv_head, key, d_head)
+        k, v = scope.keys_values(self, lambda: self.project_keys_values(source, scope))
         k, v = share_heads(k, self.n_heads), share_heads(v, self.n_heads)  # (batch, head, key, d_head)
 
-        if wanted(self, "bias", "scores", "mask", "weights"):
+        if is_tapped(self, "bias", "scores", "mask", "weights"):
             context = self.explicit(q, k, v, scope)
         else:
             context = self.fused(q, k, v, scope)
         context = tap(self, "context", context)  # (batch, head, query, d_head)
         return tap(self, "out", self.out_proj(merge_heads(context)))
 
-    def keys_values(self, source: Tensor, scope: Scope) -> tuple[Tensor, Tensor]:
+    def project_keys_values(self, source: Tensor, scope: AttentionScope) -> tuple[Tensor, Tensor]:
         k = split_heads(self.k_proj(source), self.n_kv_heads)  # (batch, kv_head, key, d_head)
         v = split_heads(self.v_proj(source), self.n_kv_heads)
-        return tap(self, "k", scope.position.rotate(k, scope.new_keys)), tap(self, "v", v)
+        return tap(self, "k", scope.position.rotate(k, scope.new_key_positions)), tap(self, "v", v)
 
-    def explicit(self, q: Tensor, k: Tensor, v: Tensor, scope: Scope) -> Tensor:
-        """The formula as it reads, every step of it observable."""
+    def explicit(self, q: Tensor, k: Tensor, v: Tensor, scope: AttentionScope) -> Tensor:
+        """The formula written out, with every intermediate tensor tapped."""
         scores = (q * self.scale) @ k.transpose(-2, -1)  # (batch, head, query, key)
         bias, mask = scope.bias(), scope.mask()
         if bias is not None:
@@ -77,9 +82,9 @@ class Attention(nn.Module):
         weights = tap(self, "weights", masked_softmax(scores, mask))
         return F.dropout(weights, self.dropout, self.training) @ v
 
-    def fused(self, q: Tensor, k: Tensor, v: Tensor, scope: Scope) -> Tensor:
+    def fused(self, q: Tensor, k: Tensor, v: Tensor, scope: AttentionScope) -> Tensor:
         """The same numbers from one kernel that never stores the weights."""
-        return self.kernel(q, k, v, scope.kernel_mask, scope.plainly_causal)
+        return self.kernel(q, k, v, scope.kernel_mask, scope.kernel_causal)
 
     def kernel(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
         dropout = self.dropout if self.training else 0.0
@@ -87,48 +92,48 @@ class Attention(nn.Module):
 
 
 @dataclass(frozen=True)
-class Scope:
-    """What every query may see and how far away it is. One scope serves all layers of a forward pass."""
+class AttentionScope:
+    """Which keys each query may attend to: positions, mask and position bias. Shared by all layers of a pass."""
 
-    position: Relative
-    queries: Tensor  # (query,) positions
-    keys: Tensor  # (key,) positions
+    position: RelativePosition
+    query_positions: Tensor  # (query,)
+    key_positions: Tensor  # (key,)
     lengths: Tensor | None = None  # (batch,) valid keys; None: all are
     causal: bool = False
-    past: Past | Once | None = None  # while a text is written: what is known of the keys already
+    cache: StaticKVCache | None = None  # while decoding: keys and values computed before
 
     @property
-    def new_keys(self) -> Tensor:
-        """(new key,) positions of those that are not in the past"""
-        return self.queries if isinstance(self.past, Past) else self.keys
+    def new_key_positions(self) -> Tensor:
+        """(new key,): positions of the keys that are not in the cache"""
+        return self.query_positions if isinstance(self.cache, KVCache) else self.key_positions
 
-    def recall(self, layer: nn.Module, project: Callable[[], KeysValues]) -> KeysValues:
-        return project() if self.past is None else self.past(layer, project)
+    def keys_values(self, layer: nn.Module, project: Callable[[], KeysValues]) -> KeysValues:
+        return project() if self.cache is None else self.cache.update(layer, project)
 
     def mask(self) -> Tensor | None:
-        """(batch or 1, 1, query, key), True = keep; None: everybody sees everything."""
-        padding = None if self.lengths is None else padding_mask(self.lengths, len(self.keys))
-        ahead = causal_mask(self.queries, self.keys)[None, None] if self.causal else None
-        return both(padding, ahead)
+        """(batch or 1, 1, query, key), True = keep; None: all are kept"""
+        padding = None if self.lengths is None else padding_mask(self.lengths, len(self.key_positions))
+        ahead = causal_mask(self.query_positions, self.key_positions)[None, None] if self.causal else None
+        return combine_masks(padding, ahead)
 
     def bias(self) -> Tensor | None:
         """(1, head, query, key)"""
-        bias = self.position.bias(self.queries, self.keys)
+        bias = self.position.bias(self.query_positions, self.key_positions)
         return None if bias is None else bias[None]
 
     @cached_property
-    def plainly_causal(self) -> bool:
-        """Nothing but the future is hidden, which torch's fused kernel knows without a mask."""
-        alone = self.lengths is None and self.bias() is None
-        return self.causal and alone and len(self.queries) == len(self.keys)
+    def kernel_causal(self) -> bool:
+        """Whether the mask is exactly the causal one, which the fused kernel applies without a mask tensor."""
+        unbiased = self.lengths is None and self.bias() is None
+        return self.causal and unbiased and len(self.query_positions) == len(self.key_positions)
 
     @cached_property
     def kernel_mask(self) -> Tensor | None:
         """Mask and bias in one for the fused kernel: True = keep, or numbers to add to the scores."""
-        if self.plainly_causal:
+        if self.kernel_causal:
             return None
         mask, bias = self.mask(), self.bias()
-        return mask if bias is None else masked(bias, mask)
+        return mask if bias is None else mask_scores(bias, mask)
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
@@ -142,18 +147,18 @@ def merge_heads(x: Tensor) -> Tensor:
 
 
 def share_heads(x: Tensor, n_heads: int) -> Tensor:
-    """(batch, kv_head, key, d_head) → (batch, head, key, d_head): neighbouring query heads share one."""
+    """(batch, kv_head, key, d_head) → (batch, head, key, d_head): each repeated for its group of query heads"""
     groups = n_heads // x.shape[1]
     return x if groups == 1 else x.repeat_interleave(groups, dim=1)
 
 
-def masked(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Scores with −∞ wherever the mask does not keep."""
+def mask_scores(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Scores with −∞ where the mask is False."""
     return scores if mask is None else scores.masked_fill(~mask, float("-inf"))
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Softmax over the kept keys; the others get exactly 0, as does a whole row that may see nothing."""
+    """Softmax over the keys that the mask keeps; the others get exactly 0, and so does a row without any."""
     if mask is None:
         return scores.softmax(-1)
     lowest = torch.finfo(scores.dtype).min  # finite, so that an empty row gives no NaN

@@ -1,4 +1,4 @@
-"""The feed-forward layer: every position by itself, up to `d_ff`, through a non-linearity, and back."""
+"""The position-wise feed-forward layer: up to `d_ff`, through a non-linearity, and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.capture.tape import tap
+from core.capture.taps import tap
 from core.layers.linear import Linear
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

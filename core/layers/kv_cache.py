@@ -1,7 +1,7 @@
-"""Keys and values that need not be computed again while a text grows token by token.
+"""Key–value caches for decoding token by token: keys and values of earlier tokens are not computed again.
 
-Attention asks `past(layer, project)` for its keys and values, each (batch, kv_head, key, d_head); `project` computes
-those of the tokens that are new.
+Attention calls `cache.update(layer, project)` for its keys and values, each (batch, kv_head, key, d_head); `project`
+computes those of the new tokens.
 """
 
 from __future__ import annotations
@@ -14,35 +14,39 @@ from torch import Tensor, nn
 KeysValues = tuple[Tensor, Tensor]
 
 
-class Past:
-    """Of the text itself: each token's are computed once, when it is read, and joined to those before it."""
+class StaticKVCache:
+    """Keys and values of a sequence that does not grow (the encoder's memory), projected once per layer."""
 
     def __init__(self) -> None:
+        self.entries: dict[nn.Module, KeysValues] = {}
+
+    def update(self, layer: nn.Module, project: Callable[[], KeysValues]) -> KeysValues:
+        if layer not in self.entries:
+            self.entries[layer] = project()
+        return self.entries[layer]
+
+    def select_rows(self, rows: Tensor) -> None:
+        """Keep these rows of the batch, in this order; some may repeat (beams that survived)."""
+        for layer, (k, v) in self.entries.items():
+            self.entries[layer] = k.index_select(0, rows), v.index_select(0, rows)
+
+
+class KVCache(StaticKVCache):
+    """Keys and values of the generated sequence: those of new tokens are appended to those before them."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self.length = 0  # tokens read so far
-        self.kept: dict[nn.Module, KeysValues] = {}
-        self.memory = Once()
+        self.cross = StaticKVCache()  # of cross-attention
 
-    def __call__(self, layer: nn.Module, project: Callable[[], KeysValues]) -> KeysValues:
-        new = project()
-        if layer in self.kept:
-            new = tuple(torch.cat(pair, dim=2) for pair in zip(self.kept[layer], new, strict=True))
-        self.kept[layer] = new
-        return new
+    def update(self, layer: nn.Module, project: Callable[[], KeysValues]) -> KeysValues:
+        k, v = project()
+        if layer in self.entries:
+            earlier_k, earlier_v = self.entries[layer]
+            k, v = torch.cat([earlier_k, k], dim=2), torch.cat([earlier_v, v], dim=2)
+        self.entries[layer] = k, v
+        return k, v
 
-    def follow(self, rows: Tensor) -> None:
-        """Go on with these rows, some perhaps twice, others not at all."""
-        for kept in (self.kept, self.memory.kept):
-            for layer, pair in kept.items():
-                kept[layer] = tuple(tensor.index_select(0, rows) for tensor in pair)
-
-
-class Once:
-    """Of a memory that does not grow: computed at the first question."""
-
-    def __init__(self) -> None:
-        self.kept: dict[nn.Module, KeysValues] = {}
-
-    def __call__(self, layer: nn.Module, project: Callable[[], KeysValues]) -> KeysValues:
-        if layer not in self.kept:
-            self.kept[layer] = project()
-        return self.kept[layer]
+    def select_rows(self, rows: Tensor) -> None:
+        super().select_rows(rows)
+        self.cross.select_rows(rows)

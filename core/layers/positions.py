@@ -1,7 +1,7 @@
-"""Position schemes: how a model knows where a token stands.
+"""Position encodings: absolute ones, added to the token embedding, and relative ones, applied inside attention.
 
-Two of them are added to the embedding (`Sinusoidal`, `Learned`). The others act inside attention: `Rotary` turns
-queries and keys, `Alibi` and `T5Bias` add to the scores. Tables that are not learned are buffers.
+Absolute: `SinusoidalPosition`, `LearnedPosition`. Relative: `RotaryPosition` rotates queries and keys, `AlibiBias` and
+`T5Bias` add to the scores. Tables that are not learned are buffers.
 """
 
 from __future__ import annotations
@@ -14,35 +14,38 @@ from torch import Tensor, nn
 from core.config.families import TransformerConfig
 
 
-class Sinusoidal(nn.Module):
+class SinusoidalPosition(nn.Module):
     """sin(p / 10000^(2i/d)) and cos of the same, side by side (Vaswani et al. 2017, §3.5)."""
+
+    table: Tensor  # (position, d_model)
 
     def __init__(self, max_len: int, d_model: int):
         super().__init__()
         angles = _angles(max_len, d_model)
         table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
-        self.register_buffer("table", table, persistent=False)  # (position, d_model)
+        self.register_buffer("table", table, persistent=False)
 
     def forward(self, positions: Tensor) -> Tensor:
         return self.table[positions]  # (time, d_model)
 
 
-class Learned(nn.Embedding):
+class LearnedPosition(nn.Embedding):
     """One trained vector per position; `offset` rows before the first are never used (RoBERTa's are for padding)."""
 
     def __init__(self, max_len: int, d_model: int, offset: int = 0):
         super().__init__(max_len + offset, d_model)
         self.offset = offset
 
-    def forward(self, positions: Tensor) -> Tensor:
-        return super().forward(positions + self.offset if self.offset else positions)
+    def forward(self, input: Tensor) -> Tensor:
+        """Positions (time,) → (time, d_model)"""
+        return super().forward(input + self.offset if self.offset else input)
 
 
-class Relative(nn.Module):
-    """What a scheme inside attention may do; by itself it does nothing."""
+class RelativePosition(nn.Module):
+    """Base of the encodings inside attention; by itself the identity: no rotation, no bias."""
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
-        """(batch, head, time, d_head) → the same, turned."""
+        """(batch, head, time, d_head) → the same shape, rotated by its positions"""
         return x
 
     def bias(self, queries: Tensor, keys: Tensor) -> Tensor | None:
@@ -50,16 +53,19 @@ class Relative(nn.Module):
         return None
 
 
-class Rotary(Relative):
-    """RoPE: the pair (x_2i, x_2i+1) turns by p / 10000^(2i/d), so that q·k depends on the offset only.
+class RotaryPosition(RelativePosition):
+    """RoPE: rotates the pair (x_2i, x_2i+1) by p / 10000^(2i/d), so that q·k depends on the offset only.
 
     Su et al. 2021, arxiv.org/abs/2104.09864
     """
 
+    cos: Tensor  # (position, d_head / 2)
+    sin: Tensor
+
     def __init__(self, max_len: int, d_head: int):
         super().__init__()
         angles = _angles(max_len, d_head)
-        self.register_buffer("cos", angles.cos(), persistent=False)  # (position, d_head / 2)
+        self.register_buffer("cos", angles.cos(), persistent=False)
         self.register_buffer("sin", angles.sin(), persistent=False)
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
@@ -68,8 +74,10 @@ class Rotary(Relative):
         return torch.stack([even * cos - odd * sin, odd * cos + even * sin], dim=-1).flatten(-2)
 
 
-class Alibi(Relative):
-    """−slope · distance, one slope per head (Press et al. 2022, arxiv.org/abs/2108.12409)."""
+class AlibiBias(RelativePosition):
+    """ALiBi: −slope · distance, one slope per head (Press et al. 2022, arxiv.org/abs/2108.12409)."""
+
+    slopes: Tensor  # (head,)
 
     def __init__(self, n_heads: int):
         super().__init__()
@@ -80,10 +88,10 @@ class Alibi(Relative):
         return -self.slopes[:, None, None] * distance
 
 
-class T5Bias(Relative):
-    """A trained number per head and class of offset (Raffel et al. 2020, arxiv.org/abs/1910.10683).
+class T5Bias(RelativePosition):
+    """A trained bias per head and bucket of offsets (Raffel et al. 2020, arxiv.org/abs/1910.10683).
 
-    Half of the classes are single offsets; the other half grow logarithmically up to `max_distance`.
+    Half of the buckets hold a single offset each; the other half grow logarithmically up to `max_distance`.
     """
 
     def __init__(self, n_heads: int, n_buckets: int, max_distance: int, two_sided: bool):
@@ -105,7 +113,7 @@ def alibi_slopes(n_heads: int) -> list[float]:
 
 
 def t5_bucket(offset: Tensor, n_buckets: int, max_distance: int, two_sided: bool) -> Tensor:
-    """The class of an offset key − query. One-sided: the future counts as distance 0."""
+    """The bucket of an offset key − query. One-sided: later keys count as distance 0."""
     side = torch.zeros_like(offset)
     if two_sided:
         n_buckets //= 2
@@ -119,25 +127,25 @@ def t5_bucket(offset: Tensor, n_buckets: int, max_distance: int, two_sided: bool
     return side + torch.where(distance < exact, distance, far)
 
 
-def added_position(config: TransformerConfig) -> nn.Module | None:
+def absolute_position(config: TransformerConfig) -> nn.Module | None:
     if config.position == "sinusoidal":
-        return Sinusoidal(config.max_len, config.d_model)
+        return SinusoidalPosition(config.max_len, config.d_model)
     if config.position == "learned":
-        return Learned(config.max_len, config.d_model, getattr(config, "position_offset", 0))
+        return LearnedPosition(config.max_len, config.d_model, getattr(config, "position_offset", 0))
     return None
 
 
-def relative_position(config: TransformerConfig, two_sided: bool) -> Relative:
+def relative_position(config: TransformerConfig, two_sided: bool) -> RelativePosition:
     if config.position == "rope":
-        return Rotary(config.max_len, config.head_width)
+        return RotaryPosition(config.max_len, config.head_width)
     if config.position == "alibi":
-        return Alibi(config.n_heads)
+        return AlibiBias(config.n_heads)
     if config.position == "t5":
         return T5Bias(config.n_heads, config.n_buckets, config.max_distance, two_sided)
-    return Relative()
+    return RelativePosition()
 
 
 def _angles(max_len: int, width: int) -> Tensor:
-    """(position, width / 2): p / 10000^(2i / width), less whole turns, which would blur far positions in float32"""
+    """(position, width / 2): p / 10000^(2i / width) modulo 2π, taken in float64: float32 would blur far positions"""
     frequency = 10_000 ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
     return (torch.arange(max_len, dtype=torch.float64)[:, None] * frequency).remainder(2 * math.pi).float()

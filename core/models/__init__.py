@@ -1,6 +1,6 @@
-"""The families of models, one file each, and the registry that builds them by name.
+"""The model families, one file each, and the registry that builds them by name.
 
-Imports `core.layers` and `core.config`; knows nothing of tasks, training or runs.
+Imports `core.layers` and `core.config`, but neither tasks nor training nor runs.
 """
 
 from core.models.output import Output

@@ -6,4 +6,4 @@ from core.models.recurrent import RecurrentModel
 
 
 class Gru(RecurrentModel):
-    """Cho et al. 2014: h' = (1 − z) ⊙ n + z ⊙ h. Two gates choose what to keep, without a cell of its own."""
+    """Cho et al. 2014: h' = (1 − z) ⊙ n + z ⊙ h. Two gates and no separate cell state."""

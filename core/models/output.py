@@ -1,4 +1,4 @@
-"""What a model answers."""
+"""The output of every model."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from torch import Tensor
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """`logits` is always there; its shape is the head's. The rest is there where the family has it."""
+    """`logits`, whose shape depends on the head; the other fields are None in families without them."""
 
     logits: Tensor
-    hidden: Tensor | None = None  # (batch, time, unit): the last layer
+    hidden: Tensor | None = None  # (batch, time, unit): of the last layer
     pooled: Tensor | None = None  # (batch, unit): one vector for the sequence
-    next_sentence: Tensor | None = None  # (batch, 2): follows, does not follow
+    next_sentence: Tensor | None = None  # (batch, 2): scores of follows, does not follow

@@ -1,21 +1,21 @@
-"""What RNN, GRU and LSTM have in common: ids → embedding → recurrent layers → head."""
+"""The base of RNN, GRU and LSTM: ids → embedding → recurrent layers → head."""
 
 from __future__ import annotations
 
 from torch import Tensor, nn
 
-from core.capture.tape import tap
+from core.capture.taps import tap
 from core.config.families import RecurrentConfig
-from core.layers.masks import check_input
-from core.layers.recurrent.cells import Recurrent
-from core.layers.task_heads.heads import TokenHead, make_head
+from core.layers.input_checks import check_input
+from core.layers.recurrent.cells import RecurrentStack
+from core.layers.task_heads.heads import TaskHead, TokenHead, make_head
 from core.models.output import Output
 
-PAD = 0
+PAD = 0  # the id whose embedding is 0
 
 
-class RecurrentModel(Recurrent):
-    """Many-to-one (classifier: the last valid states, both directions) or many-to-many (one answer per step)."""
+class RecurrentModel(RecurrentStack):
+    """Many-to-one (classifier: the last valid states, both directions) or many-to-many (logits at every position)."""
 
     def __init__(self, config: RecurrentConfig, **cell_options: str):
         super().__init__(
@@ -30,6 +30,7 @@ class RecurrentModel(Recurrent):
         )
         self.config = config
         self.token_embedding = nn.Embedding(config.vocab_size, config.d_embed, padding_idx=PAD)
+        self.head: TaskHead
         if config.head == "lm":
             self.head = TokenHead(self.d_out, config.vocab_size)
         else:
@@ -37,7 +38,7 @@ class RecurrentModel(Recurrent):
 
     def forward(self, ids: Tensor, lengths: Tensor | None = None) -> Output:
         lengths = check_input(ids, lengths, self.config.vocab_size, self.config.max_len)
-        x = self.token_embedding(ids.long().T).transpose(0, 1)  # laid out time first, as the kernels work
+        x = self.token_embedding(ids.long().T).transpose(0, 1)  # in memory time first, as the kernels work
         x = tap(self, "embed", x)  # (batch, time, d_embed)
         hidden, states = self.run(self.dropout(x), lengths)
         pooled = states[-1][0]  # (batch, directions · unit)

@@ -1,4 +1,4 @@
-"""The families of models, by name."""
+"""The model families by name: `models`, `configure` and `build`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FAMILIES: dict[str, type[nn.Module]] = {  # each with the configuration in `core
 
 
 def models() -> list[str]:
-    """The names `build` knows, in the order of their invention."""
+    """The names of all families, in the order in which they were published."""
     return list(FAMILIES)
 
 
@@ -50,9 +50,7 @@ def configure(name: str, /, **options: Any) -> Config:
         raise ConfigError(
             "name",
             name,
-            Text(
-                "no configuration in core/config/families.py names this family.",
-            ),
+            Text("no configuration in core/config/families.py names this family."),
             Text("Give its class the line family = {name!r}.", name=name),
         )
     return CONFIGS[name].make(**options)
@@ -61,19 +59,19 @@ def configure(name: str, /, **options: Any) -> Config:
 def build(name: str | Config, /, *, device: str | torch.device | None = None, **options: Any) -> nn.Module:
     """A new model of a family (`"gpt"`), a preset (`"bert-base"`) or a configuration, with some options changed.
 
-    On `device="meta"` nothing is allocated: a model of any size can be looked at.
+    On `device="meta"` no memory is allocated, whatever the model's size.
     """
     if isinstance(name, Config):
         if getattr(name, "family", None) not in FAMILIES:
-            raise _no_family(type(name))
+            raise _not_a_family(type(name))
         config = type(name).make(**{**name.to_dict(), **options}) if options else name
     else:
         config = configure(name, **options)
-    with _usable(device or "cpu"):
+    with _checked_device(device or "cpu"):
         return FAMILIES[config.family](config)
 
 
-def _usable(device: str | torch.device) -> torch.device:
+def _checked_device(device: str | torch.device) -> torch.device:
     try:
         torch.empty(0, device=device)
         return torch.device(device)
@@ -87,14 +85,12 @@ def _usable(device: str | torch.device) -> torch.device:
         ) from error
 
 
-def _no_family(kind: type[Config]) -> ConfigError:
-    """A configuration that several families share, or one of a family without a class."""
-    why = Text(
-        "it is not that of a family in FAMILIES (core/models/__init__.py).",
-    )
+def _not_a_family(kind: type[Config]) -> ConfigError:
+    """The error for a configuration that several families share, or one whose family has no model class."""
+    why = Text("it is not that of a family in FAMILIES (core/models/registry.py).")
     return unknown_name("config", kind.__name__, why, [CONFIGS[family].__name__ for family in FAMILIES])
 
 
 def is_encoder_decoder(model: nn.Module | type[nn.Module]) -> bool:
-    """Does it read a source and a target, or one sequence?"""
+    """Whether it reads a source and a target (has `encode` and `decode`), or one sequence."""
     return hasattr(model, "encode")

@@ -6,4 +6,4 @@ from core.models.bert import Bert
 
 
 class Roformer(Bert):
-    """Su et al. 2021. Queries and keys turn with their position; all of it is in the default of `position`."""
+    """Su et al. 2021. RoPE rotates queries and keys by their position; set by the default of `position`."""

@@ -37,7 +37,7 @@ DERIVED = {  # option that may be automatic → the property with its value
     "d_head": "head_width",
     "d_ff": "ff_width",
     "n_decoder_layers": "decoder_layers",
-    "next_sentence": "judges_sentences",
+    "next_sentence": "has_next_sentence_head",
     "scale_output": "scales_output",
 }
 SPECIAL_TOKENS = {  # entry of tokenizer_config.json → the tokens that can be it

@@ -14,7 +14,7 @@ from core.models import build, configure
 from core.runs.fork import ForkRecipe, Origin, fork_recipe, initialise_fork, missing_parent
 from core.runs.recipes import Recipe, as_recipe
 from core.runs.transfer import TransferRecipe, initialise_transfer, transfer_recipe
-from core.seeding import seeded, whole_seed
+from core.seeding import check_seed, seeded
 from core.tasks import Task, as_task, task
 from core.tasks.custom.files import without_text
 from core.tasks.custom.tasks import custom_from_dict
@@ -33,7 +33,7 @@ def key_of(recipe: Recipe, seed: int) -> str:
     by a digest of the file's content.
     """
     recipe_dict, _ = without_text(recipe.to_dict())
-    contents = json.dumps({"format": FORMAT, "seed": whole_seed(seed), **recipe_dict}, sort_keys=True)
+    contents = json.dumps({"format": FORMAT, "seed": check_seed(seed), **recipe_dict}, sort_keys=True)
     return hashlib.sha256(contents.encode()).hexdigest()[:24]
 
 
@@ -75,7 +75,7 @@ class Run:
         return run
 
     def _build(self, recipe: Recipe, seed: int) -> None:
-        self.recipe, self.seed = recipe, whole_seed(seed)
+        self.recipe, self.seed = recipe, check_seed(seed)
         with seeded(self.seed):
             self.model = build(recipe.model)
         self.task = recipe.task

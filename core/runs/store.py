@@ -28,7 +28,7 @@ from core.runs.fork import ForkRecipe
 from core.runs.recipes import Recipe
 from core.runs.run import FORMAT, Run, key_of, recipe_from_dict
 from core.runs.serialization import TEXT, InvalidRunFile, digest, pack, restore
-from core.seeding import whole_seed
+from core.seeding import check_seed
 from core.tasks.custom.files import with_text, without_text
 
 SUFFIX, RESULT = ".safetensors", ".json"
@@ -122,7 +122,7 @@ class Store:
     def _recipe(self, key: str, facts: dict[str, Any], tensors: dict[str, Tensor]) -> tuple[Recipe, int]:
         path = self.path(key)
         try:
-            recipe_dict, seed = facts["recipe"], whole_seed(facts["seed"])
+            recipe_dict, seed = facts["recipe"], check_seed(facts["seed"])
             if TEXT in tensors:
                 recipe_dict = with_text(recipe_dict, tensors[TEXT].numpy().tobytes().decode())
             recipe = recipe_from_dict(recipe_dict)

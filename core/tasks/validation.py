@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from core.config.families import Config
-from core.config.options import plain
+from core.config.options import to_python_number
 from core.errors import ConfigError, InputError
 from core.messages import Text
 
@@ -141,7 +141,7 @@ def check_order(name: str, low: int, high: int) -> None:
 
 
 def positive_integer(name: str, value: Any) -> int:
-    number = plain(value)
+    number = to_python_number(value)
     if type(number) is not int or number < 1:
         raise ConfigError(
             name,

@@ -10,6 +10,7 @@ from torch import nn
 
 from core.config.families import Config
 from core.decoding import generate
+from core.models.eval_mode import eval_mode
 from core.tasks.base import Task
 from core.tasks.layouts import BOS, EOS, PAD, Examples, prompt, target_with_eos
 from core.training.loop import count_correct
@@ -33,16 +34,12 @@ def evaluate(
     form = task.form(model)
     examples = task.evaluation(n, length=length, seed=seed)
     generates = form in ("pairs", "stream") and "pairs" in task.forms
-    was_training = model.training
-    model.eval()
-    try:
+    with eval_mode(model):
         correct, total = 0.0, 0
         for rows in torch.arange(len(examples)).split(_chunk_size(model, examples)):
             chunk = examples.pick(rows)
             counts = _count_generated(model, chunk, form) if generates else _count_predicted(model, task, chunk, form)
             correct, total = correct + counts[0], total + counts[1]
-    finally:
-        model.train(was_training)
     return EvaluationResult(correct / max(1, total), len(examples))
 
 

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.layers.task_heads.heads import IGNORE, CrfHead, PointerHead
-from core.seeding import whole_seed
+from core.seeding import check_seed
 from core.tasks import as_task
 from core.tasks.base import Batch, Examples, Task
 from core.training.curriculum import Curriculum
@@ -51,9 +51,9 @@ class Trainer:
     def __init__(self, model: nn.Module, task: Task, options: Training, seed: int = 0):
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.form = task.form(model)  # raises if the task does not suit the model
-        self.model, self.task, self.options, self.seed = model.to(self.device), task, options, whole_seed(seed)
+        self.model, self.task, self.options, self.seed = model.to(self.device), task, options, check_seed(seed)
         if isinstance(model.head, CrfHead):
-            model.head.crf.allow(task.may_follow)
+            model.head.crf.constrain(task.may_follow)
         self.index = 0
         self.divergence = DivergenceDetector()
         self.optimiser = make_optimiser(model, options)

@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from core.config.options import Option, plain
+from core.config.options import Option, to_python_number
 from core.errors import ConfigError
 from core.messages import Text
 
@@ -107,4 +107,4 @@ def normalise_points(value: Any) -> Any:
 
 def _with_float_factor(pair: list | tuple) -> tuple:
     """1 and 1.0 are the same factor, so they must give the same run key."""
-    return tuple(float(x) if i and type(x) is int else x for i, x in enumerate(map(plain, pair)))
+    return tuple(float(x) if i and type(x) is int else x for i, x in enumerate(map(to_python_number, pair)))

@@ -36,7 +36,7 @@ def _kernel(model, q, k, v):
     attention = model.blocks[0].attn
 
     def run() -> None:
-        sight = model.look(positions, None, None)
-        attention.fused(q, k, v, sight.own)
+        context = model.make_context(positions, None, None)
+        attention.fused(q, k, v, context.self_scope)
 
     return run

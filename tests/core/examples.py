@@ -46,28 +46,28 @@ def small(family: str, /, **options: Any) -> nn.Module:
 def values(option: Option) -> list[Any]:
     """Every choice, both booleans, or a few numbers within the range; None where it may be left out."""
     if option.kind is str:
-        found = list(option.choices)
+        choices = list(option.choices)
     elif option.kind is bool:
-        found = [False, True]
+        choices = [False, True]
     elif option.kind is int:
         few = (1, 3) if option.name.endswith("layers") else (0, 1, 3, 4, 8, 16)
-        found = [value for value in few if option.low <= value <= option.high]
+        choices = [value for value in few if option.low <= value <= option.high]
     else:
-        found = [option.low, option.default, min(option.high, option.low + 0.3)]
-    return [*found, None] if option.optional else found
+        choices = [option.low, option.default, min(option.high, option.low + 0.3)]
+    return [*choices, None] if option.optional else choices
 
 
 def variants(family: str) -> list[dict[str, Any]]:
-    """All ways to change one option of the small model, without those that its configuration refuses."""
-    found = []
+    """All ways to change one option of the small model that its configuration accepts."""
+    changes = []
     for option in CONFIGS[family].options():
         for value in values(option):
             try:
                 small_config(family, **{option.name: value})
             except core.ConfigError:
                 continue
-            found.append({option.name: value})
-    return found
+            changes.append({option.name: value})
+    return changes
 
 
 def label(options: dict[str, Any]) -> str:
@@ -99,7 +99,7 @@ def predicted_lengths(inputs: dict[str, Tensor]) -> Tensor:
 
 
 def loss_of(model: nn.Module, output: Any, inputs: dict[str, Tensor]) -> Tensor:
-    """What the model's head makes of targets that fit it; padding does not count."""
+    """The loss of the model's head on random targets of the right shape; padding does not count."""
     config, random = model.config, torch.Generator().manual_seed(1)
     lengths = predicted_lengths(inputs)
     rows, time = len(lengths), int(lengths.max())

@@ -16,12 +16,12 @@ def snippets() -> list[str]:
 
 def test_all_python_runs_in_order(tmp_path):
     lines = "".join(snippets()).splitlines(keepends=True)
-    kept = [line for line in lines if NEEDS_A_CLUSTER not in line]
-    assert len(snippets()) == 5 and len(lines) - len(kept) == 1
+    runnable = [line for line in lines if NEEDS_A_CLUSTER not in line]
+    assert len(snippets()) == 5 and len(lines) - len(runnable) == 1
     script = tmp_path / "readme.py"
-    script.write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{''.join(kept)}", "utf-8")
+    script.write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{''.join(runnable)}", "utf-8")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("1 ") and "\n400 " in done.stdout, "every step is told"
+    assert done.stdout.startswith("1 ") and "\n400 " in done.stdout, "every step is printed"
     assert (tmp_path / "folder/config.json").is_file()

@@ -47,8 +47,8 @@ def test_runs_that_begin_at_once_have_their_own_weights(monkeypatch):
     monkeypatch.setattr("core.runs.run.build", hesitant)
     with ThreadPoolExecutor(4) as pool:
         together = pool.map(lambda seed: Run(recipe, seed).snapshots[0].weights, range(4))
-        for expected, found in zip(alone, together, strict=True):
-            assert all(torch.equal(weight, found[name]) for name, weight in expected.items())
+        for expected, weights in zip(alone, together, strict=True):
+            assert all(torch.equal(weight, weights[name]) for name, weight in expected.items())
 
 
 def test_layers_that_are_compared_draw_from_nobody_else():

@@ -12,6 +12,7 @@ import torch
 from core.analysis import measures
 from core.capture.tape import Tape, capture
 from core.layers.masks import valid_mask
+from core.models.eval_mode import eval_mode
 from core.runs.recipes import RECIPES, Recipe, make_recipe
 from core.runs.run import Run
 from core.training.loop import Step
@@ -74,13 +75,8 @@ def collect_evidence(run: Run, held_out: float | None = None, diverged: bool = F
     """The evidence of a run in its current state; the run is not changed."""
     goal = RECIPES.get((run.recipe.family, run.task.name), {}).get("default", {}).get("goal", run.recipe.goal)
     batch = run.task.lay_out(run.task.evaluation(PROBLEMS), run.trainer.form).to(run.trainer.device)
-    was_training = run.model.training
-    run.model.eval()
-    try:
-        with capture(run.model, "*.weights", "*.mask", "*layers.*") as tape:
-            run.model(*batch.inputs)
-    finally:
-        run.model.train(was_training)
+    with eval_mode(run.model), capture(run.model, "*.weights", "*.mask", "*layers.*") as tape:
+        run.model(*batch.inputs)
     gates = dict(_gate_statistics(tape, batch.inputs[-1] if len(batch.inputs) == 2 else None))
     return Evidence(
         run.recipe, run.steps, run.task.chance, goal, held_out, dict(_head_entropies(tape)), gates, diverged

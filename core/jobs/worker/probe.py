@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from core.capture.tape import capture
 from core.decoding import generate
 from core.jobs.worker.probe_maps import GateMap, HeadMap, gate_maps, head_maps, visible
-from core.layers.task_heads.heads import IGNORE, Head
+from core.layers.task_heads.heads import IGNORE, TaskHead
 from core.messages import Text, join_texts, verbatim
+from core.models.eval_mode import eval_mode
 from core.runs.run import Run
 from core.tasks.layouts import EOS, Examples, prompt, target_with_eos
 
@@ -58,14 +59,10 @@ class Probe:
     def measure(self) -> ProbeResult:
         """The run as it is at this step; neither its weights nor its random state change."""
         model = self.run.model
-        was_training = model.training
-        model.eval()
-        try:
+        with eval_mode(model):
             with capture(model, "*.weights", "*layers.*") as tape:
                 model(*self.first.inputs)
             answers = self._generate() if self.generates else self._predict(model)
-        finally:
-            model.train(was_training)
         return {
             "step": self.run.trainer.index,
             "problems": [self._problem(number, *pair) for number, pair in enumerate(answers)],
@@ -97,7 +94,7 @@ class Probe:
     def _predict(self, model: nn.Module) -> list[tuple[list[Text], list[Text]]]:
         """Answers of one forward pass, and the right ones."""
         batch, task = self.batch, self.run.task
-        predictions = cast(Head, model.head).predict(model(*batch.inputs).logits, batch.lengths)
+        predictions = cast(TaskHead, model.head).predict(model(*batch.inputs).logits, batch.lengths)
         if self.form == "spans":
             entries = batch.target.nonzero().tolist()  # (row, type, start, end)
             targets = [[tuple(entry[1:]) for entry in entries if entry[0] == row] for row in range(PROBLEMS)]

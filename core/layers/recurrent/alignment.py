@@ -1,4 +1,4 @@
-"""Attention between two recurrent networks: a decoder's state asks which source steps matter now.
+"""Attention of a recurrent decoder over its encoder's outputs: the decoder's state is the query.
 
     weights = softmax(score(query, keys))      context = Σ weights · keys
 
@@ -15,13 +15,13 @@ from torch import Tensor, nn
 from core.layers.attention import masked_softmax
 from core.layers.linear import Linear
 
-See = Callable[[str, Tensor], Tensor]
+Tap = Callable[[str, Tensor], Tensor]  # point, value → value
 
 
 class Alignment(nn.Module):
     """Dot (Luong et al. 2015): query · key. Subclasses change `prepare`, done once per source, and `score`."""
 
-    def __init__(self, d_hidden: int):  # which the dot product, having no weights, does not need
+    def __init__(self, d_hidden: int):  # unused here: the dot product has no weights
         super().__init__()
 
     def prepare(self, keys: Tensor) -> Tensor:
@@ -31,11 +31,11 @@ class Alignment(nn.Module):
         """query (batch, query, unit), prepared keys (batch, key, unit) → (batch, query, key)"""
         return query @ prepared.transpose(-2, -1)
 
-    def forward(self, query: Tensor, keys: Tensor, prepared: Tensor, mask: Tensor | None, see: See) -> Tensor:
-        """mask (batch, 1, 1, key) → (batch, query, unit): for each query, the mixture of the source it asked for"""
-        scores = see("scores", self.score(query, prepared)[:, None])
-        weights = see("weights", masked_softmax(scores, mask))
-        return see("context", weights @ keys[:, None])[:, 0]
+    def forward(self, query: Tensor, keys: Tensor, prepared: Tensor, mask: Tensor | None, tap: Tap) -> Tensor:
+        """mask (batch, 1, 1, key) → (batch, query, unit): for each query, the weighted mean of the keys"""
+        scores = tap("scores", self.score(query, prepared)[:, None])
+        weights = tap("weights", masked_softmax(scores, mask))
+        return tap("context", weights @ keys[:, None])[:, 0]
 
 
 class GeneralAlignment(Alignment):

@@ -1,37 +1,41 @@
 """How a recurrence is run over time: two engines over one set of weights.
 
-*fused* hands the whole sequence to a kernel: torch's, or our own (`kernels.py`) where that trains faster.
-*stepwise* takes one time step after the other, through the equations in `recurrent.py`; it runs when somebody looks
-inside, or always with `engine="stepwise"`. Both give the same numbers.
+*fused* passes the whole sequence to a kernel: torch's, or our own (`kernels.py`) where that trains faster.
+*stepwise* computes one position (time step) after the other, by the equations in `cells.py`; it runs when the layer is
+tapped, or always with `engine="stepwise"`. Both give the same numbers.
 
-Padding stands at the end of a row. It never updates a state, and outputs there are 0.
+Padding is at the end of a row. It never updates a state, and outputs there are 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.autograd import forward_ad
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from core.capture.tape import Steps, wanted
+from core.capture.taps import RecurrentTap, is_tapped
 from core.layers.linear import linear
 from core.layers.masks import valid_mask
-from core.layers.recurrent.packing import Rows
+from core.layers.recurrent.packing import PackedBatch
 
 State = tuple[Tensor, ...]  # (hidden,) or, for the LSTM, (hidden, cell); each (batch, unit)
-MANY_STEPS = 12  # from which on our own kernels make up for what they cost to start
+Inputs = TypeVar("Inputs", Tensor, PackedSequence)
+MIN_KERNEL_LENGTH = 12  # on shorter sequences the overhead of our own kernels is larger than their gain
 
 
 class RecurrentLayer(nn.RNNBase):
-    """One layer in one direction. Subclasses add torch's kernel and the equations of one step."""
+    """One layer in one direction. Subclasses add torch's kernel and the equations of one position."""
 
     points: ClassVar[tuple[str, ...]]
     n_states: ClassVar[int] = 1
-    own_kernel: Callable[[Tensor, Tensor, list[int]], Tensor] | None = None
+    has_custom_kernel: ClassVar[bool] = False
+    weight_ih_l0: Tensor  # (gates · unit, d_in)
+    weight_hh_l0: Tensor  # (gates · unit, unit)
+    bias_ih_l0: Tensor  # (gates · unit,)
+    bias_hh_l0: Tensor
 
     def forward(
         self,
@@ -49,75 +53,82 @@ class RecurrentLayer(nn.RNNBase):
                 x = x.to(self.weight_ih_l0.dtype)
                 return self(x, lengths, state, backward=backward, engine=engine, need_state=need_state)
         state = state or tuple(x.new_zeros(len(x), self.hidden_size) for _ in range(self.n_states))
-        if engine == "stepwise" or wanted(self, *self.points):
-            return self.stepwise(x, lengths, state, backward)
-        if self.own_kernel and x.shape[1] >= MANY_STEPS and kernels_fit(x):
-            return self.by_rows(x, lengths, state, backward)
+        if engine == "stepwise" or is_tapped(self, *self.points):
+            return self.run_stepwise(x, lengths, state, backward)
+        if self.has_custom_kernel and x.shape[1] >= MIN_KERNEL_LENGTH and custom_kernels_apply(x):
+            return self.run_custom_kernel(x, lengths, state, backward)
         if lengths is not None and need_state and self.n_states > 1:
-            return self.packed(x, lengths, state, backward)
-        return self.fused(x, lengths, state, backward)
+            return self.run_packed(x, lengths, state, backward)
+        return self.run_padded(x, lengths, state, backward)
 
-    def by_rows(self, x: Tensor, lengths: Tensor | None, state: State, backward: bool) -> tuple[Tensor, State]:
-        """Our own kernel, over the valid steps alone."""
-        rows = Rows(*x.shape[:2], lengths, backward)
-        projected = linear(rows.gather(x), self.weight_ih_l0, self.bias_ih_l0)  # (row, gates · unit)
-        hidden = self.own_kernel(projected, rows.sort(state[0]), rows.sizes)
-        return rows.spread(hidden), (rows.ends(hidden),)
+    def run_custom_kernel(
+        self, x: Tensor, lengths: Tensor | None, state: State, backward: bool
+    ) -> tuple[Tensor, State]:
+        """Our own kernel, over the valid positions alone."""
+        batch, time, _ = x.shape
+        packed = PackedBatch(batch, time, lengths, backward)
+        projected = linear(packed.pack(x), self.weight_ih_l0, self.bias_ih_l0)  # (row, gates · unit)
+        hidden = self.custom_kernel(projected, packed.sort(state[0]), packed.sizes)
+        return packed.unpack(hidden), (packed.last(hidden),)
 
-    def fused(self, x: Tensor, lengths: Tensor | None, state: State, backward: bool) -> tuple[Tensor, State]:
-        """Run over padding too, then blank it: on a CPU faster than packing."""
-        x = turn(x, lengths) if backward else x
-        outputs, last = self.kernel(x.transpose(0, 1), state)  # time first, as the kernel works
+    def run_padded(self, x: Tensor, lengths: Tensor | None, state: State, backward: bool) -> tuple[Tensor, State]:
+        """torch's kernel over padding too, with outputs there set to 0: on a CPU faster than packing."""
+        x = reverse_sequences(x, lengths) if backward else x
+        outputs, last = self.torch_kernel(x.transpose(0, 1), state)  # time first, as the kernel works
         if lengths is not None:
             last = (outputs[lengths - 1, torch.arange(len(x), device=x.device)],)
             outputs = outputs.masked_fill(~valid_mask(lengths, x.shape[1]).T[..., None], 0.0)
         outputs = outputs.transpose(0, 1)
-        return (turn(outputs, lengths) if backward else outputs), last
+        return (reverse_sequences(outputs, lengths) if backward else outputs), last
 
-    def packed(self, x: Tensor, lengths: Tensor, state: State, backward: bool) -> tuple[Tensor, State]:
-        """Slower, but knows each sequence's last cell, which the padded kernel does not tell."""
-        x = turn(x, lengths) if backward else x
+    def run_packed(self, x: Tensor, lengths: Tensor, state: State, backward: bool) -> tuple[Tensor, State]:
+        """torch's kernel on a `PackedSequence`: slower, but returns each sequence's last cell state too."""
+        x = reverse_sequences(x, lengths) if backward else x
         packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        outputs, last = self.kernel(packed, state)
-        outputs, _ = pad_packed_sequence(outputs, batch_first=True, total_length=x.shape[1])
-        return (turn(outputs, lengths) if backward else outputs), last
+        packed_outputs, last = self.torch_kernel(packed, state)
+        outputs, _ = pad_packed_sequence(packed_outputs, batch_first=True, total_length=x.shape[1])
+        return (reverse_sequences(outputs, lengths) if backward else outputs), last
 
-    def kernel(self, x: Tensor | PackedSequence, state: State) -> tuple[Tensor | PackedSequence, State]:
-        """torch's own: nn.RNN or nn.GRU, next in the line of inheritance."""
-        outputs, last = super().forward(x, state[0][None])
-        return outputs, (last[0],)
-
-    def stepwise(self, x: Tensor, lengths: Tensor | None, state: State, backward: bool) -> tuple[Tensor, State]:
-        """The equations, one time step after the other."""
+    def run_stepwise(self, x: Tensor, lengths: Tensor | None, state: State, backward: bool) -> tuple[Tensor, State]:
+        """The equations, one position after the other."""
         time = x.shape[1]
-        in_time = x.transpose(0, 1).contiguous()
-        projected = linear(in_time, self.weight_ih_l0, self.bias_ih_l0).unbind()  # time × (batch, gates · unit)
-        running = [None] * time if lengths is None else running_steps(lengths, time)
-        outputs: list[Tensor] = [None] * time
-        see = Steps(self, time)
+        time_first = x.transpose(0, 1).contiguous()
+        projected = linear(time_first, self.weight_ih_l0, self.bias_ih_l0).unbind()  # time × (batch, gates · unit)
+        active = active_masks(lengths, time)
+        outputs: list[Tensor] = []
+        tap = RecurrentTap(self, time)
         for t in reversed(range(time)) if backward else range(time):
-            see.time, see.running = t, running[t]
-            state = self.step(projected[t], state, see)
-            outputs[t] = state[0]
-        see.close()
-        stacked = torch.stack(outputs, dim=1)
+            tap.time, tap.active = t, active[t]
+            state = self.step(projected[t], state, tap)
+            outputs.append(state[0])
+        tap.close()
+        stacked = torch.stack(outputs[::-1] if backward else outputs, dim=1)
         if lengths is not None:
             stacked = stacked.masked_fill(~valid_mask(lengths, time)[..., None], 0.0)
         return stacked, state
 
-    def step(self, x: Tensor, state: State, see: Steps) -> State:
-        """One time step; x (batch, gates · unit) is W_x x_t + b_x already."""
+    def torch_kernel(self, x: Inputs, state: State) -> tuple[Inputs, State]:
+        """nn.RNN or nn.GRU, the next class in the method resolution order."""
+        outputs, last = super().forward(x, state[0][None])
+        return outputs, (last[0],)
+
+    def custom_kernel(self, x: Tensor, h: Tensor, sizes: list[int]) -> Tensor:
+        """Projected inputs x (row, gates · unit), first state h (batch, unit) → hidden states (row, unit)"""
+        raise NotImplementedError
+
+    def step(self, x: Tensor, state: State, tap: RecurrentTap) -> State:
+        """The state after one position; x (batch, gates · unit) is W_x x_t + b_x already."""
         raise NotImplementedError
 
 
-def kernels_fit(x: Tensor) -> bool:
-    """Our own are for gradients on the CPU, but neither for those of torch.func nor for those taken forwards."""
-    usual = forward_ad._current_level < 0 and not torch._C._are_functorch_transforms_active()
-    return torch.is_grad_enabled() and x.device.type == "cpu" and usual
+def custom_kernels_apply(x: Tensor) -> bool:
+    """Our own kernels are for gradients on the CPU, but not for those of torch.func or forward-mode autograd."""
+    reverse_mode = forward_ad._current_level < 0 and not torch._C._are_functorch_transforms_active()
+    return torch.is_grad_enabled() and x.device.type == "cpu" and reverse_mode
 
 
-def turn(x: Tensor, lengths: Tensor | None) -> Tensor:
-    """(batch, time, unit), each sequence reversed within its own length; padding stays where it is."""
+def reverse_sequences(x: Tensor, lengths: Tensor | None) -> Tensor:
+    """(batch, time, unit), each sequence reversed within its own length; padding stays at the end"""
     if lengths is None:
         return x.flip(1)
     time = torch.arange(x.shape[1], device=x.device)
@@ -125,8 +136,10 @@ def turn(x: Tensor, lengths: Tensor | None) -> Tensor:
     return x.gather(1, mirrored[..., None].expand_as(x))
 
 
-def running_steps(lengths: Tensor, time: int) -> list[Tensor | None]:
-    """Per step, which sequences still run, (batch, 1); None while all of them do."""
+def active_masks(lengths: Tensor | None, time: int) -> list[Tensor | None]:
+    """Per position, which sequences have not ended yet, (batch, 1); None while none has."""
+    if lengths is None:
+        return [None] * time
     shortest = int(lengths.min())
     valid = valid_mask(lengths, time)
     return [None if t < shortest else valid[:, t, None] for t in range(time)]

@@ -1,4 +1,4 @@
-"""Task heads: from hidden states (batch, time, unit) to logits, their loss, and the answer read off them."""
+"""Task heads: from hidden states (batch, time, unit) to logits, their loss, and the prediction."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from core.layers.feedforward import ACTIVATIONS
 from core.layers.linear import Linear
 from core.layers.masks import valid_mask
 from core.layers.task_heads.crf import Crf
-from core.layers.task_heads.global_pointer import GlobalPointer, found_spans, span_loss
+from core.layers.task_heads.global_pointer import GlobalPointer, decode_spans, span_loss
 
-IGNORE = -100  # a target that does not count
+IGNORE = -100  # a target that is left out of loss and score
 
 
-class Head(nn.Module):
-    """`forward` gives logits. Lengths are None when every sequence fills its row."""
+class TaskHead(nn.Module):
+    """Base of all heads: `forward` gives logits. Lengths are None when every sequence fills its row."""
 
     def forward(self, hidden: Tensor, pooled: Tensor | None, lengths: Tensor | None) -> Tensor:
         raise NotImplementedError
@@ -29,8 +29,8 @@ class Head(nn.Module):
         return logits.argmax(-1)
 
 
-class TokenHead(Head):
-    """Logits per step, (batch, time, out): a language model's tokens or a tagger's labels."""
+class TokenHead(TaskHead):
+    """Logits per position, (batch, time, out): a language model's tokens or a tagger's labels."""
 
     def __init__(self, d_model: int, n_out: int, *, bias: bool = True, scale: float = 1.0):
         super().__init__()
@@ -41,8 +41,8 @@ class TokenHead(Head):
         return self.proj(hidden * self.scale if self.scale != 1 else hidden)
 
 
-class MaskedTokenHead(Head):
-    """BERT's: dense → activation → norm → tokens (batch, time, vocabulary)."""
+class MaskedTokenHead(TaskHead):
+    """BERT's masked-language-model head: dense → activation → norm → tokens (batch, time, vocabulary)."""
 
     def __init__(self, d_model: int, vocab_size: int, eps: float, activation: str = "gelu"):
         super().__init__()
@@ -55,7 +55,7 @@ class MaskedTokenHead(Head):
         return self.proj(self.norm(self.activation(self.dense(hidden))))
 
 
-class ClassifierHead(Head):
+class ClassifierHead(TaskHead):
     """One label for the sequence, (batch, label), from its pooled vector."""
 
     def __init__(self, d_model: int, n_labels: int, dropout: float, *, bias: bool = True):
@@ -68,14 +68,14 @@ class ClassifierHead(Head):
 
 
 class CrfHead(TokenHead):
-    """A tagger whose tags are chosen together: logits are the emissions, the CRF adds the transitions."""
+    """A tagger that predicts the best tag path: logits are the emissions, the CRF adds the transitions."""
 
     def __init__(self, d_model: int, n_labels: int):
         super().__init__(d_model, n_labels)
         self.crf = Crf(n_labels)
 
     def loss(self, logits: Tensor, target: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """−log p(tags), the mean over sequences; a tag that is `IGNORE` may be any: all paths through it count.
+        """−log p(tags), the mean over sequences; where a tag is `IGNORE`, summed over all tags it could be.
 
         Sequences without any known tag are left out.
         """
@@ -83,17 +83,17 @@ class CrfHead(TokenHead):
         known = mask & (target != IGNORE)
         if torch.equal(known, mask):
             return -self.crf.log_likelihood(logits, target, mask).mean()
-        others = torch.arange(logits.shape[-1], device=logits.device) != target[..., None]  # (batch, time, tag)
-        agreeing = logits.masked_fill(known[..., None] & others, float("-inf"))
-        likely = self.crf.log_partition(agreeing, mask) - self.crf.log_partition(logits, mask)  # (batch,)
-        return -likely[known.any(1)].mean()
+        wrong = torch.arange(logits.shape[-1], device=logits.device) != target[..., None]  # (batch, time, tag)
+        consistent = logits.masked_fill(known[..., None] & wrong, float("-inf"))
+        log_likelihood = self.crf.log_partition(consistent, mask) - self.crf.log_partition(logits, mask)  # (batch,)
+        return -log_likelihood[known.any(1)].mean()
 
     def predict(self, logits: Tensor, lengths: Tensor | None = None) -> list[list[int]]:
         return self.crf.decode(logits, _mask(logits, lengths))
 
 
-class PointerHead(Head):
-    """Spans, (batch, type, start, end)."""
+class PointerHead(TaskHead):
+    """Span scores by GlobalPointer, (batch, type, start, end)."""
 
     def __init__(self, d_model: int, n_types: int, max_len: int):
         super().__init__()
@@ -106,11 +106,11 @@ class PointerHead(Head):
         return span_loss(logits, target)
 
     def predict(self, logits: Tensor, lengths: Tensor | None = None) -> list[list[tuple[int, int, int]]]:
-        return found_spans(logits)
+        return decode_spans(logits)
 
 
-class AnswerHead(Head):
-    """Where an answer starts and ends, (batch, 2, time); −∞ on padding. Targets are (batch, 2) positions."""
+class AnswerHead(TaskHead):
+    """Extractive question answering: scores of start and end, (batch, 2, time); targets are (batch, 2) positions."""
 
     def __init__(self, d_model: int):
         super().__init__()
@@ -125,21 +125,21 @@ class AnswerHead(Head):
     def predict(self, logits: Tensor, lengths: Tensor | None = None) -> Tensor:
         """(batch, 2): the best pair with start ≤ end"""
         pairs = logits[:, 0, :, None] + logits[:, 1, None, :]  # (batch, start, end)
-        order = torch.ones_like(pairs[0], dtype=torch.bool).triu()
-        best = pairs.masked_fill(~order, float("-inf")).flatten(1).argmax(-1)
+        ordered = torch.ones_like(pairs[0], dtype=torch.bool).triu()
+        best = pairs.masked_fill(~ordered, float("-inf")).flatten(1).argmax(-1)
         return torch.stack([best // pairs.shape[-1], best % pairs.shape[-1]], dim=-1)
 
 
-class NoHead(Head):
-    """No answer but the hidden states (batch, time, d_model): feature extraction."""
+class NoHead(TaskHead):
+    """The hidden states (batch, time, d_model) themselves: feature extraction."""
 
     def forward(self, hidden: Tensor, pooled: Tensor | None, lengths: Tensor | None) -> Tensor:
         return hidden
 
     def loss(self, logits: Tensor, target: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Mean squared distance from hidden states to copy, (batch, time, d_model); padding does not count."""
-        counts = _mask(logits, lengths)
-        return F.mse_loss(logits[counts], target[counts])
+        """Mean squared error to target hidden states (batch, time, d_model); padding does not count."""
+        valid = _mask(logits, lengths)
+        return F.mse_loss(logits[valid], target[valid])
 
     def predict(self, logits: Tensor, lengths: Tensor | None = None) -> Tensor:
         return logits
@@ -147,8 +147,8 @@ class NoHead(Head):
 
 def make_head(
     kind: str, d_model: int, n_labels: int, max_len: int, dropout: float, *, classifier_bias: bool = True
-) -> Head:
-    """The heads that any encoder can carry."""
+) -> TaskHead:
+    """The heads that every one-sequence family can have."""
     if kind == "none":
         return NoHead()
     if kind == "classifier":

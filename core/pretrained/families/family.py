@@ -75,4 +75,6 @@ class Family:
                 head=head,
                 model_type=self.model_type,
             )
-        return classes[-1 if getattr(config, "judges_sentences", False) else 0]  # BERT has a class for both heads
+        return classes[
+            -1 if getattr(config, "has_next_sentence_head", False) else 0
+        ]  # BERT has a class for both heads

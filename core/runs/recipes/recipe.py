@@ -34,7 +34,7 @@ class Recipe:
     def to_dict(self) -> dict[str, Any]:
         """As JSON stores it, without `why` and `goal`, which do not influence the run."""
         return {
-            "model": {"family": self.family, **self.model.told()},
+            "model": {"family": self.family, **self.model.to_stored_dict()},
             "task": {"name": self.task.name, **self.task.to_dict()},
             "training": self.training.to_dict(),
         }

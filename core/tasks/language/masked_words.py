@@ -119,7 +119,7 @@ class MaskedWords(GrammarTask):
     def form(self, model: nn.Module) -> str:
         """As in `Task`; the model must also predict whether the second sentence follows."""
         form, config = super().form(model), cast(BertConfig, model.config)
-        if not config.judges_sentences:
+        if not config.has_next_sentence_head:
             option = "pooler" if config.pooler == "none" else "next_sentence"
             raise ConfigError(
                 option,

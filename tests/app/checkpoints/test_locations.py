@@ -97,7 +97,9 @@ def test_the_cost_of_a_download_is_described_before_and_unusable_checkpoints_are
     client, root, monkeypatch
 ):
     downloads = []
-    monkeypatch.setattr("app.service.checkpoints.loading.fetch_checkpoint", lambda *arguments: downloads.append(arguments))
+    monkeypatch.setattr(
+        "app.service.checkpoints.loading.fetch_checkpoint", lambda *arguments: downloads.append(arguments)
+    )
     monkeypatch.setattr("app.service.checkpoints.checkpoint_runs.hub_cost", lambda location: small_cost())
     about = post(client, "checkpoints/about", name="org/tiny")
     assert (about["status"], about["source"], about["download"], about["bytes"]) == ("away", "hub", 500, 1000)

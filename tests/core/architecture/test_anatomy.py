@@ -165,7 +165,7 @@ def test_every_part_has_a_description():
         for head in heads:
             model = core.build(small_config(family, **({"head": head} if head else {})))
             for part in core.anatomy(model).root.walk():
-                assert part.description is not None or part.module == "Directions", (
+                assert part.description is not None or part.module == "BidirectionalLayer", (
                     f"core/architecture/descriptions.py does not describe {part.module or part.path} of {family}"
                 )
                 if part.description:

@@ -1,4 +1,4 @@
-"""Looking changes nothing: logits and gradients are the same, captured or not, whatever the options."""
+"""Capturing changes nothing: logits and gradients are the same, captured or not, whatever the options."""
 
 from itertools import product
 
@@ -52,27 +52,27 @@ def run(model, inputs, patterns=None):
 
 def check_same(model, inputs, patterns=EVERYTHING):
     logits, gradients = run(model, inputs)
-    seen_logits, seen_gradients = run(model, inputs, patterns)
-    assert_equal_to_rounding(seen_logits, logits)
-    assert_equal_to_rounding(seen_gradients, gradients)
+    captured_logits, captured_gradients = run(model, inputs, patterns)
+    assert_equal_to_rounding(captured_logits, logits)
+    assert_equal_to_rounding(captured_gradients, gradients)
 
 
-def assert_equal_to_rounding(seen, plain):
+def assert_equal_to_rounding(captured, plain):
     """Within 1e-5, of the largest number where that is above 1; spans and answers that cannot be are −∞ in both."""
     size = plain[plain != -torch.inf].abs().max()
     assert size < 1e4  # neither NaN nor so large that rounding would decide
-    assert_close(seen, plain, atol=1e-5 * max(1.0, float(size)), rtol=0)
+    assert_close(captured, plain, atol=1e-5 * max(1.0, float(size)), rtol=0)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_cases_below_cover_every_option_value(family):
     covered = [change for name, options in CASES if name == family for change in options.items()]
     for option in CONFIGS[family].options():
-        found = [value for name, value in covered if name == option.name]
+        tested = [value for name, value in covered if name == option.name]
         if option.kind in (str, bool):
-            assert found == values(option)
-        assert len(set(found)) >= 2
-        assert not option.optional or None in found
+            assert tested == values(option)
+        assert len(set(tested)) >= 2
+        assert not option.optional or None in tested
 
 
 @pytest.mark.parametrize(("family", "options"), CASES, ids=IDS)

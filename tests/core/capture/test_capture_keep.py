@@ -1,4 +1,4 @@
-"""What `capture(keep=…)` keeps, and how little memory a long input takes with it."""
+"""`capture(keep=…)` records what the function returns, and needs little memory for a long input."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ MIB = 1024**2
 
 
 @pytest.mark.parametrize(
-    ("kept", "bound"),
+    ("mode", "bound"),
     [
         pytest.param(
             "stream", 80 * MIB, marks=pytest.mark.slow
@@ -92,9 +92,9 @@ MIB = 1024**2
         ("bytes", 80 * MIB + 36 * MIB),  # and all 144 heads, a byte per weight
     ],
 )
-def test_512_tokens_through_bert_base(kept, bound):
+def test_512_tokens_through_bert_base(mode, bound):
     """All 144 heads of 512 × 512 weights; in float32 they would be 144 MiB, and twice that while they are computed."""
-    command = [sys.executable, "-c", MEASURE, kept]
+    command = [sys.executable, "-c", MEASURE, mode]
     for _ in range(3):  # pages that the system had taken away before come back too: it can only look like more
         done = subprocess.run(command, capture_output=True, text=True, timeout=90, env=os.environ)
         assert done.returncode == 0, done.stderr

@@ -30,8 +30,8 @@ def prefix(family):
     return "decoder." if family in ("transformer", "t5") else ""
 
 
-def changed_steps(before, after):
-    """Which time steps differ in any row, (time,)"""
+def changed_positions(before, after):
+    """Which positions differ in any row, (time,)"""
     return (before != after).any(-1).any(0).tolist()
 
 
@@ -43,9 +43,9 @@ def test_zeroed_heads_have_no_part_in_the_output(family, heads):
     name = f"{prefix(family)}{ATTENTION}"
     plain, edited = run(model, batch(model)), run(model, batch(model), {f"{name}.context": zero_heads(*heads)})
     projection, width = model.get_submodule(name).out_proj, 2
-    kept = [head for head in range(4) if head not in heads]
+    remaining = [head for head in range(4) if head not in heads]
     by_hand = torch.zeros_like(plain[f"{name}.out"])
-    for head in kept:
+    for head in remaining:
         columns = projection.weight[:, head * width : (head + 1) * width]
         by_hand += plain[f"{name}.context"][:, head] @ columns.T
     if projection.bias is not None:
@@ -103,11 +103,11 @@ def test_arithmetic_on_transformer_points(point):
     inputs = batch(model)
     plain = run(model, inputs)[point]
     vector = torch.randn(plain.shape[-1])
-    held = plain.clone()
-    held[..., [0, 2]] = 5.0
+    clamped = plain.clone()
+    clamped[..., [0, 2]] = 5.0
     expected = {
         "scale": (scale(-2.0), plain * -2), "add": (add(vector), plain + vector), "set_to": (set_to(3.0), plain * 0 + 3),
-        "zero_units": (zero_units(1), plain * (torch.arange(plain.shape[-1]) != 1)), "set_units": (set_units(5.0, 0, 2), held),
+        "zero_units": (zero_units(1), plain * (torch.arange(plain.shape[-1]) != 1)), "set_units": (set_units(5.0, 0, 2), clamped),
         "patch": (patch(plain.flip(0)), plain.flip(0)), "function": (torch.relu, plain.clamp(min=0)),
     }  # fmt: skip
     for edit, value in expected.values():
@@ -116,14 +116,14 @@ def test_arithmetic_on_transformer_points(point):
 
 @pytest.mark.parametrize("family", RECURRENT)
 def test_arithmetic_on_recurrent_points(family):
-    """Held at every step; a scaled or shifted state is scaled or shifted again at each step, so look at the first."""
+    """A value set holds at every position; scaling and adding repeat at each, so only the first is compared."""
     model = small(family)
     inputs, point = {"ids": batch(model)["ids"]}, "layers.0.fwd.hidden"
     plain = run(model, inputs)[point]
     vector = torch.randn(4)
     assert_close(run(model, inputs, {point: set_to(0.5)})[point], torch.full((3, 7, 4), 0.5))
-    held = run(model, inputs, {point: set_units(0.25, 1, 3)})[point]
-    assert (held[..., [1, 3]] == 0.25).all() and held[:, 0, [0, 2]].equal(plain[:, 0, [0, 2]])
+    clamped = run(model, inputs, {point: set_units(0.25, 1, 3)})[point]
+    assert (clamped[..., [1, 3]] == 0.25).all() and clamped[:, 0, [0, 2]].equal(plain[:, 0, [0, 2]])
     assert not run(model, inputs, {point: zero_units(2)})[point][..., 2].any()
     assert_close(run(model, inputs, {point: scale(2.0)})[point][:, 0], plain[:, 0] * 2)
     assert_close(run(model, inputs, {point: add(vector)})[point][:, 0], plain[:, 0] + vector)
@@ -138,9 +138,9 @@ def test_a_gate_edited_at_one_step_is_felt_later_only(direction, changed):
     plain = run(model, inputs)
     edited = run(model, inputs, {f"{name}.forget": at(3, set_to(0.0))})
     for point in ("cell", "hidden"):
-        moved = changed_steps(plain[f"{name}.{point}"], edited[f"{name}.{point}"])
+        moved = changed_positions(plain[f"{name}.{point}"], edited[f"{name}.{point}"])
         assert moved == [t in changed for t in range(7)]
-    assert changed_steps(plain[f"{name}.forget"], edited[f"{name}.forget"])[3]
+    assert changed_positions(plain[f"{name}.forget"], edited[f"{name}.forget"])[3]
     forgotten = edited[f"{name}.input"][:, 3] * edited[f"{name}.candidate"][:, 3]
     assert_close(edited[f"{name}.cell"][:, 3], forgotten)
     other = "bwd" if direction == "fwd" else "fwd"
@@ -172,7 +172,7 @@ def test_at_on_attention_chooses_queries():
 
 
 def test_edits_of_stepwise_attention():
-    """Bahdanau's decoder looks step by step: heads, steps and patches mean the same as elsewhere."""
+    """Bahdanau's decoder attends position by position: heads, positions and patches mean the same as elsewhere."""
     model = small("seq2seq")
     inputs = batch(model)
     name = "decoder.cross.weights"
@@ -183,10 +183,10 @@ def test_edits_of_stepwise_attention():
     assert even[:, :, :2].equal(plain[name][:, :, :2])
     first = torch.zeros(3, 1, 5, 7)
     first[..., 0] = 1  # hard attention to the first source token
-    looked = run(model, inputs, {name: patch(first)})
-    assert looked[name].equal(first)
+    patched = run(model, inputs, {name: patch(first)})
+    assert patched[name].equal(first)
     encoded = torch.cat([plain[f"encoder.layers.1.{side}.hidden"][:, :1] for side in ("fwd", "bwd")], dim=-1)
-    assert_close(looked["decoder.cross.context"][:, 0], encoded.expand(3, 5, 4), atol=1e-6, rtol=1e-5)
+    assert_close(patched["decoder.cross.context"][:, 0], encoded.expand(3, 5, 4), atol=1e-6, rtol=1e-5)
 
 
 PATCHED = [

@@ -1,4 +1,4 @@
-"""What can be seen inside each family, in the order in which it is computed, as (name, shape).
+"""The points of each family, in the order in which they are computed, as (name, shape).
 
 One layer; sequences of up to 7 tokens (targets 5), 3 in a batch; 8 wide, 2 heads, 12 inside the feed-forward layer.
 These names are what users write in patterns: a change here is a change for them.
@@ -206,11 +206,11 @@ POINTS = {
 }
 
 
-def listed(text: str) -> list[str]:
+def parse_points(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.strip().splitlines()]
 
 
-def seen(model, **inputs) -> list[str]:
+def captured_points(model, **inputs) -> list[str]:
     with core.capture(model) as tape:
         model(**(inputs or batch(model)))
     return [f"{name} {' '.join(map(str, value.shape))}" for name, value in tape.items()]
@@ -218,20 +218,20 @@ def seen(model, **inputs) -> list[str]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_points_of_a_family(family):
-    assert family in POINTS, f"list here what can be seen inside {family}"
-    assert seen(small(family, n_layers=1)) == listed(POINTS[family])
+    assert family in POINTS, f"list here the points of {family}"
+    assert captured_points(small(family, n_layers=1)) == parse_points(POINTS[family])
 
 
 @pytest.mark.parametrize("family", ["lstm", "t5"])
 def test_a_second_layer_has_the_same_points(family):
-    one, two = (seen(small(family, n_layers=n)) for n in (1, 2))
+    one, two = (captured_points(small(family, n_layers=n)) for n in (1, 2))
     first = [name for name in one if "layers.0" in name or "blocks.0" in name]
     second = [name for name in two if "layers.1" in name or "blocks.1" in name]
     assert [name.replace("s.0.", "s.1.") for name in first] == second
     assert set(one) <= set(two)
 
 
-# What an option adds to (+) or takes from (-) the points of its family.
+# Points that an option adds to (+) or takes from (-) the points of its family.
 CHANGES = [
     ("gru", {"bidirectional": True}, """
         + layers.0.bwd.reset 3 7 4
@@ -277,12 +277,12 @@ CHANGES = [
 
 @pytest.mark.parametrize(("family", "options", "change"), CHANGES)
 def test_what_an_option_changes(family, options, change):
-    before, after = listed(POINTS[family]), seen(small(family, n_layers=1, **options))
+    before, after = parse_points(POINTS[family]), captured_points(small(family, n_layers=1, **options))
     gone, new = [point for point in before if point not in after], [point for point in after if point not in before]
-    assert [f"- {point}" for point in gone] + [f"+ {point}" for point in new] == listed(change)
+    assert [f"- {point}" for point in gone] + [f"+ {point}" for point in new] == parse_points(change)
 
 
 def test_a_full_batch_that_looks_both_ways_has_no_mask():
     model = small("bert", n_layers=1)
-    points = seen(model, ids=batch(model)["ids"])
-    assert [point for point in listed(POINTS["bert"]) if point not in points] == ["blocks.0.attn.mask 3 1 1 7"]
+    points = captured_points(model, ids=batch(model)["ids"])
+    assert [point for point in parse_points(POINTS["bert"]) if point not in points] == ["blocks.0.attn.mask 3 1 1 7"]

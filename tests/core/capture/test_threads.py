@@ -1,4 +1,4 @@
-"""Who sees what: threads and tasks never mix, captures and edits nest, and both end with their `with`."""
+"""Observers per thread: threads and tasks never mix, captures and edits nest, and both end with their `with`."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -69,8 +69,8 @@ def test_gradients_in_two_threads():
     alone = [run(seed) for seed in range(4)]
     with ThreadPoolExecutor(4) as pool:
         for _ in range(10):
-            for expected, found in zip(alone, pool.map(run, range(4)), strict=True):
-                assert found.equal(expected)
+            for expected, actual in zip(alone, pool.map(run, range(4)), strict=True):
+                assert actual.equal(expected)
 
 
 def test_a_thread_started_inside_a_capture_is_not_seen():
@@ -102,8 +102,8 @@ def test_tasks_never_mix():
     async def together():
         return await asyncio.gather(*map(task, inputs, edits))
 
-    for found, expected in zip(asyncio.run(together()), alone, strict=True):
-        assert identical(found, expected)
+    for actual, expected in zip(asyncio.run(together()), alone, strict=True):
+        assert identical(actual, expected)
 
 
 @pytest.mark.parametrize("family", ["gru", "gpt"])
@@ -180,7 +180,7 @@ def test_a_part_of_a_model_can_be_watched(part):
 @pytest.mark.parametrize(("forward", "backward"), list(product(["outside", "inside", "twin"], repeat=2)))
 @pytest.mark.parametrize("family", ["gpt", "t5"])
 def test_checkpointing_and_capture(family, forward, backward):
-    """Activations computed again in the backward pass are nobody's: gradients stay, and no tape gets a second copy."""
+    """Activations computed again in the backward pass are not observed: gradients stay, and no tape gets a second copy."""
     model, plain = small(family, checkpointing=True, dropout=0.1).train(), small(family, dropout=0.1).train()
     inputs = batch(model)
     torch.manual_seed(3)
@@ -190,12 +190,12 @@ def test_checkpointing_and_capture(family, forward, backward):
     torch.manual_seed(3)
     with core.capture(watched[forward]) as tape:
         loss = loss_of(model, model(**inputs), inputs)
-    kept = snapshot(tape)
+    recorded = snapshot(tape)
     with core.capture(watched[backward]) as late:
-        found = torch.autograd.grad(loss, list(model.parameters()))
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
-    assert bool(kept) == (forward == "inside")
-    assert identical(snapshot(tape), kept) and not late.names()
+        gradients = torch.autograd.grad(loss, list(model.parameters()))
+    torch.testing.assert_close(gradients, expected, atol=1e-5, rtol=1e-4)
+    assert bool(recorded) == (forward == "inside")
+    assert identical(snapshot(tape), recorded) and not late.names()
 
 
 def test_editing_a_checkpointed_model():

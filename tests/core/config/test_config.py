@@ -1,4 +1,4 @@
-"""Options explain themselves in two languages, and an impossible one says why and what would work."""
+"""Options have help in two languages, and an impossible one raises an error with reason and remedy."""
 
 import pickle
 import re
@@ -29,10 +29,10 @@ def is_chinese(text):
 def check_sentences(error, option, value):
     """Names the option and its value, says why and what would work, in both languages."""
     assert (error.option, error.value) == (option, value)
-    for said, colon, other in ((str, ": ", False), (chinese, "：", True)):
-        text, start = said(error), f"{option} = {value!r}{colon}"
+    for render, colon, other in ((str, ": ", False), (chinese, "：", True)):
+        text, start = render(error), f"{option} = {value!r}{colon}"
         assert text.startswith(start)
-        assert said(error.why) in text and said(error.remedy) in text
+        assert render(error.why) in text and render(error.remedy) in text
         assert is_chinese(text.removeprefix(start)) == other
     assert str(error) == str(error.text)
     assert str(error.why).endswith(".") and re.search(r"[.?]$", str(error.remedy))
@@ -75,10 +75,10 @@ def test_values_out_of_range(family, option):
         value = option.kind(value)
         error = refusal(family, **{option.name: value})
         check_sentences(error, option.name, value)
-        for said in (str, chinese):
-            bounds = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?", said(error.remedy))]
+        for render in (str, chinese):
+            bounds = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?", render(error.remedy))]
             assert bounds == [option.low, option.high]
-            assert ("None" in said(error.remedy)) == option.optional
+            assert ("None" in render(error.remedy)) == option.optional
     option.check(option.kind(option.low))
     option.check(option.kind(option.high))
 
@@ -120,7 +120,7 @@ def test_a_placement_given_as_a_norm_points_to_norm_placement(placement):
     [("gpt", {"activation": "none"}), ("bert", {"activation": "tanh"}), ("bert", {"head_activation": "swiglu"})],
 )
 def test_a_value_of_an_unrelated_option_lists_the_choices(family, options):
-    """Following it, nobody takes the positions away who only wanted no activation."""
+    """activation="none" must not suggest position="none"."""
     error = refusal(family, **options)
     assert "is a value of" in str(error.why) and str(error.remedy).startswith("Choose one of: relu, gelu")
 
@@ -154,7 +154,7 @@ def test_a_class_without_a_configuration_is_told_so(monkeypatch):
     assert "family = 'gpt'" in str(error.remedy)
 
 
-# Every combination that config.py refuses: the family, options that trigger it, and the option it blames.
+# Every combination that families.py refuses: the family, options that trigger it, and the option it blames.
 COMBINATIONS = [
     *[(family, {"head": "lm", "bidirectional": True}, "bidirectional") for family in RECURRENT],
     *[("seq2seq", {"d_hidden": width}, "d_hidden") for width in (1, 7, 16_383)],
@@ -186,16 +186,16 @@ EVERY_COMBINATION = pytest.mark.parametrize(
 def test_impossible_combinations(family, options, blamed):
     error = refusal(family, **options)
     check_sentences(error, blamed, getattr(CONFIGS[family], blamed) if blamed not in options else options[blamed])
-    for said in (str, chinese):
-        assert re.search(r"\d|False|tagger|d_head", said(error.remedy))
+    for render in (str, chinese):
+        assert re.search(r"\d|False|tagger|d_head", render(error.remedy))
 
 
 @EVERY_COMBINATION
-@pytest.mark.parametrize("said", [str, chinese], ids=["en", "zh"])
-def test_remedies_work(family, options, blamed, said):
-    """Every value that the sentence names is taken at its word."""
+@pytest.mark.parametrize("render", [str, chinese], ids=["en", "zh"])
+def test_remedies_work(family, options, blamed, render):
+    """Every value that the remedy names works."""
     error = refusal(family, **options)
-    remedy = said(error.remedy)
+    remedy = render(error.remedy)
     changes = [{name: eval(value)} for name, value in re.findall(r"(\w+) ?= ?('\w+'|\w+)", remedy)]
     if not changes:
         changes = [{blamed: int(number)} for number in re.findall(r"\d+", remedy)]
@@ -222,8 +222,8 @@ def test_configurations_are_values(family):
     assert config == small_config(family) and hash(config) == hash(small_config(family))
     with pytest.raises(FrozenInstanceError):
         config.n_layers = 5
-    given = config.to_dict()
-    assert core.configure(given.pop("family", family), **given) == config
+    options = config.to_dict()
+    assert core.configure(options.pop("family", family), **options) == config
     assert core.build(config).config is config
     assert core.build(config, vocab_size=7).config == replace(config, vocab_size=7)
     with pytest.raises(core.ConfigError, match=r"vocab_siz = 7.*Did you mean vocab_size"):

@@ -1,4 +1,4 @@
-"""Numbers of numpy's are the same options, and the same runs, as Python's own."""
+"""NumPy numbers are the same options, and the same runs, as Python's own."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import torch
 import core
 from core.runs.recipes import make_recipe
 from core.runs.run import key_of
-from core.seeding import whole_seed
+from core.seeding import check_seed
 
 PLAIN = {
     "model": {"n_layers": 1, "d_model": 16, "n_heads": 2, "dropout": 0.5, "tie_embeddings": False},
@@ -29,8 +29,8 @@ def test_the_same_run():
 
 
 def test_points_and_writing():
-    given = {"schedule": "piecewise", "points": {np.int64(5): np.float64(1), np.int32(2): np.float32(0.5)}}
-    assert core.Training.make(**given).points == ((2, 0.5), (5, 1.0))
+    options = {"schedule": "piecewise", "points": {np.int64(5): np.float64(1), np.int32(2): np.float32(0.5)}}
+    assert core.Training.make(**options).points == ((2, 0.5), (5, 1.0))
     model, ids = core.build("gpt", vocab_size=12), torch.ones(1, 3, dtype=torch.long)
     written = core.generate(model, ids, max_new=np.int64(3), eos=np.int64(4), pad=np.int32(0))
     assert torch.equal(written, core.generate(model, ids, max_new=3, eos=4, pad=0))
@@ -43,17 +43,17 @@ def test_they_must_be_of_the_right_kind_too(wrong):
 
 
 def test_a_seed_is_a_whole_number():
-    assert type(whole_seed(np.int64(3))) is int and whole_seed(3) == 3
+    assert type(check_seed(np.int64(3))) is int and check_seed(3) == 3
     for wrong in (True, np.bool_(True), 1.0, 2**63, "3", None):
         with pytest.raises(core.ConfigError, match="seed"):
-            whole_seed(wrong)
+            check_seed(wrong)
 
 
 def test_a_seed_of_numpys_gives_the_same_run_and_a_truth_value_is_none():
-    chosen = core.recipe("lstm", "parity")
-    assert core.Run(chosen, seed=np.int64(3)).key == core.Run(chosen, seed=3).key
+    recipe = core.recipe("lstm", "parity")
+    assert core.Run(recipe, seed=np.int64(3)).key == core.Run(recipe, seed=3).key
     with pytest.raises(core.ConfigError, match="seed"):
-        core.Run(chosen, seed=True)
+        core.Run(recipe, seed=True)
 
 
 def test_a_model_without_memory_is_refused_in_words():

@@ -1,4 +1,4 @@
-"""Ready-made sizes: their options pass, and on the meta device even the largest costs nothing."""
+"""Presets: their options pass, and on the meta device even the largest costs nothing."""
 
 import resource
 

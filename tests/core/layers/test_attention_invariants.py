@@ -1,4 +1,4 @@
-"""What is captured from attention is what attention is: weights are a softmax over the visible keys only."""
+"""Captured attention satisfies its definition: weights are a softmax over the visible keys only."""
 
 import pytest
 import torch
@@ -24,7 +24,7 @@ def close(actual, expected):
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: f"{kind[0]}-{label(kind[1])}")
-def seen(request):
+def captured(request):
     family, options = request.param
     model = small(family, **options)
     with core.capture(model) as tape:
@@ -38,11 +38,11 @@ def layers(tape):
         yield name, lambda point, name=name: tape[f"{name}.{point}"]
 
 
-def test_rows_sum_to_one_and_masked_cells_are_zero(seen):
-    _, tape = seen
-    found = list(layers(tape))
-    assert found
-    for _, point in found:
+def test_rows_sum_to_one_and_masked_cells_are_zero(captured):
+    _, tape = captured
+    attentions = list(layers(tape))
+    assert attentions
+    for _, point in attentions:
         weights, mask = point("weights"), point("mask").expand_as(point("weights"))
         visible = mask.any(-1)
         assert visible[:, :, 0].all()  # the first token sees at least one
@@ -52,8 +52,8 @@ def test_rows_sum_to_one_and_masked_cells_are_zero(seen):
         assert (weights[mask] > 0).all()
 
 
-def test_masks_hide_what_they_should(seen):
-    model, tape = seen
+def test_masks_hide_what_they_should(captured):
+    model, tape = captured
     inputs, config = batch(model), model.config
     for name, point in layers(tape):
         side = "src" if name.startswith("encoder") or ".cross" in name else "tgt"
@@ -70,9 +70,9 @@ def test_masks_hide_what_they_should(seen):
         assert point("mask").expand_as(point("scores"))[:, 0].equal(expected)
 
 
-def test_the_formula(seen):
+def test_the_formula(captured):
     """scores = q k / √d + bias, weights = softmax(scores where visible), context = weights v, out = W context"""
-    model, tape = seen
+    model, tape = captured
     for name, point in layers(tape):
         module = model.get_submodule(name)
         groups = point("q").shape[1] // point("k").shape[1]
@@ -94,13 +94,13 @@ def test_the_formula(seen):
 @pytest.mark.parametrize("placement", ["pre", "none"])
 @pytest.mark.parametrize("family", ATTENTIVE)
 def test_the_residual_stream_adds_up(family, placement):
-    """resid_out − resid_in is what the sublayers said, unless a norm follows the sum."""
+    """resid_out − resid_in is the sum of the sublayers' outputs, unless a norm follows the sum."""
     model = small(family, norm_placement=placement)
     with core.capture(model) as tape:
         model(**batch(model))
     for name in [name.removesuffix(".resid_in") for name in tape if name.endswith(".resid_in")]:
-        said = sum(tape[f"{name}.{part}.out"] for part in ("attn", "cross", "ff") if f"{name}.{part}.out" in tape)
-        assert_close(tape[f"{name}.resid_out"], tape[f"{name}.resid_in"] + said, atol=1e-5, rtol=1e-5)
+        outputs = sum(tape[f"{name}.{part}.out"] for part in ("attn", "cross", "ff") if f"{name}.{part}.out" in tape)
+        assert_close(tape[f"{name}.resid_out"], tape[f"{name}.resid_in"] + outputs, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("attention", ALIGNMENTS)
@@ -119,7 +119,7 @@ def test_alignment_between_recurrent_networks(attention):
 
     states, cross = tape["decoder.layers.1.fwd.hidden"], model.decoder.cross
     queries = states
-    if attention == "bahdanau":  # asks before its step: the first query is where the encoder ended
+    if attention == "bahdanau":  # queries before its position: the first query is where the encoder ended
         ends = [encoded[range(3), inputs["src_lengths"] - 1, :2], encoded[:, 0, 2:]]
         queries = torch.cat([torch.cat(ends, dim=-1)[:, None], states[:, :-1]], dim=1)
     expected = torch.zeros(3, 1, 5, 7)
@@ -133,8 +133,8 @@ def test_alignment_between_recurrent_networks(attention):
             mixed = torch.tanh(query @ cross.query_proj.weight.T + key @ cross.key_proj.weight.T)
             score = mixed @ cross.v.weight[0]
         expected[:, 0, t, s] = score
-    asked = (valid_mask(inputs["tgt_lengths"], 5)[:, None, :, None] & visible).expand_as(scores)
-    close(scores[asked], expected[asked])
+    valid_pairs = (valid_mask(inputs["tgt_lengths"], 5)[:, None, :, None] & visible).expand_as(scores)
+    close(scores[valid_pairs], expected[valid_pairs])
     mixed = torch.tanh(torch.cat([context[:, 0], states], dim=-1) @ model.decoder.mix.weight.T)
     valid = valid_mask(inputs["tgt_lengths"], 5)
     close(output.hidden[valid], mixed[valid])

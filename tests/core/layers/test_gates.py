@@ -1,4 +1,4 @@
-"""What is captured from recurrent layers satisfies the published equations, recomputed here from the weights."""
+"""Captured states and gates satisfy the published equations, recomputed here from the weights."""
 
 import pytest
 import torch
@@ -145,7 +145,7 @@ def test_a_decoder_starts_where_its_encoder_ended(cell, attention):
     with core.capture(model) as tape:
         model(**batch(model))
 
-    def given(depth, point):
+    def encoder_end(depth, point):
         forwards, backwards = (tape[f"encoder.layers.{depth}.{side}.{point}"] for side in ("fwd", "bwd"))
         return torch.cat([forwards[range(3), LENGTHS - 1], backwards[:, 0]], dim=-1)
 
@@ -153,8 +153,8 @@ def test_a_decoder_starts_where_its_encoder_ended(cell, attention):
     if attention == "bahdanau":  # the context enters with the token
         x = torch.cat([x, tape["decoder.cross.context"][:, 0, 0]], dim=-1)
     for depth in (0, 1):
-        c = given(depth, "cell") if cell == "lstm" else None
-        x, _ = step(cell, model.decoder.layers[depth].fwd, x, given(depth, "hidden"), c)
+        c = encoder_end(depth, "cell") if cell == "lstm" else None
+        x, _ = step(cell, model.decoder.layers[depth].fwd, x, encoder_end(depth, "hidden"), c)
         assert_close(tape[f"decoder.layers.{depth}.fwd.hidden"][:, 0], x, atol=1e-6, rtol=1e-5)
 
 

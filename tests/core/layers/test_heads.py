@@ -156,14 +156,14 @@ class TestPointer:
         model = small("lstm", head="pointer", n_layers=1, bidirectional=True, d_hidden=16).train()
         inputs = batch(model)
         target = torch.zeros(3, 3, 7, 7, dtype=torch.bool)
-        wanted = [(0, 0, 6), (0, 2, 4), (1, 3, 4)]
-        target[0][tuple(zip(*wanted, strict=True))] = True
+        spans = [(0, 0, 6), (0, 2, 4), (1, 3, 4)]
+        target[0][tuple(zip(*spans, strict=True))] = True
         optimiser = torch.optim.Adam(model.parameters(), 0.05)
         for _ in range(60):
             optimiser.zero_grad()
             model.head.loss(model(**inputs).logits, target, inputs["lengths"]).backward()
             optimiser.step()
-        assert model.head.predict(model(**inputs).logits, inputs["lengths"]) == [wanted, [], []]
+        assert model.head.predict(model(**inputs).logits, inputs["lengths"]) == [spans, [], []]
 
 
 class TestAnswer:

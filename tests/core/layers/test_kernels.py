@@ -11,7 +11,7 @@ import core
 from core.layers.recurrent import engine
 from core.layers.recurrent.cells import GruLayer, RnnLayer
 from core.layers.recurrent.kernels import GruKernel, RnnKernel
-from core.layers.recurrent.packing import Rows
+from core.layers.recurrent.packing import PackedBatch
 
 LAYERS = {
     "tanh": lambda *sizes: RnnLayer(*sizes, nonlinearity="tanh"),
@@ -19,7 +19,7 @@ LAYERS = {
     "gru": GruLayer,
 }
 BATCH, TIME, D_IN, UNIT = 4, 6, 3, 5
-LENGTHS = torch.tensor([3, 5, 1, 3])  # nobody fills the row, two are alike
+LENGTHS = torch.tensor([3, 5, 1, 3])  # none fills the row, two are equal
 each_cell = pytest.mark.parametrize("cell", LAYERS)
 each_lengths = pytest.mark.parametrize("lengths", [LENGTHS, None], ids=["padded", "full"])
 each_direction = pytest.mark.parametrize("backward", [False, True], ids=["forwards", "backwards"])
@@ -27,7 +27,7 @@ each_direction = pytest.mark.parametrize("backward", [False, True], ids=["forwar
 
 @pytest.fixture(autouse=True)
 def at_any_length(monkeypatch):
-    monkeypatch.setattr(engine, "MANY_STEPS", 1)
+    monkeypatch.setattr(engine, "MIN_KERNEL_LENGTH", 1)
 
 
 @pytest.fixture
@@ -79,9 +79,9 @@ def test_without_gradients_it_is_torchs_kernel_and_the_same(cell, lengths, backw
     with torch.no_grad():
         expected = run(layer, x, h, lengths, backward)
     assert not calls
-    found = run(layer, x, h, lengths, backward)
+    actual = run(layer, x, h, lengths, backward)
     assert calls
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(actual, expected, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-6)
 
 
@@ -107,13 +107,13 @@ def test_what_is_frozen_gets_no_gradient_and_the_rest_the_same(cell, frozen):
 @each_cell
 def test_the_same_again_to_the_last_bit(cell):
     layer, x, h = make(cell)
-    found = []
+    results = []
     for _ in range(2):
         layer.zero_grad()
         outputs, last = run(layer, x, h, LENGTHS)
         (outputs.square().sum() + last.sum()).backward()
-        found.append([outputs, *(weight.grad for weight in layer.parameters())])
-    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
+        results.append([outputs, *(weight.grad for weight in layer.parameters())])
+    assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
 
 
 @each_cell
@@ -171,12 +171,12 @@ def test_torchs_kernel_runs_where_functions_are_transformed(family, calls):
     def loss(values: dict[str, Tensor]) -> Tensor:
         return torch.func.functional_call(model, values, (ids, LENGTHS)).logits.square().sum()
 
-    found = torch.func.grad(loss)({name: weight.detach() for name, weight in weights.items()})
+    gradients = torch.func.grad(loss)({name: weight.detach() for name, weight in weights.items()})
     assert not calls
     loss(weights).backward()
     assert calls
     for name, weight in weights.items():
-        torch.testing.assert_close(found[name], weight.grad)
+        torch.testing.assert_close(gradients[name], weight.grad)
 
 
 @each_cell
@@ -184,16 +184,16 @@ def test_autocast_does_not_reach_it(cell):
     layer, x, h = make(cell)
     expected = run(layer, x, h, LENGTHS)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = run(layer, x, h, LENGTHS)
-    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+        actual = run(layer, x, h, LENGTHS)
+    assert all(torch.equal(a, b) for a, b in zip(actual, expected, strict=True))
 
 
 @pytest.mark.parametrize("family", ["rnn", "gru"])
 def test_the_same_noise_between_layers(family, calls, monkeypatch):
     model = core.build(family, vocab_size=9, d_hidden=UNIT, n_layers=2, bidirectional=True, dropout=0.5).train()
     ids, logits = torch.randint(1, 9, (BATCH, TIME)), []
-    for many_steps in (1, 1000):
-        monkeypatch.setattr(engine, "MANY_STEPS", many_steps)
+    for min_length in (1, 1000):
+        monkeypatch.setattr(engine, "MIN_KERNEL_LENGTH", min_length)
         torch.manual_seed(3)
         logits.append(model(ids, LENGTHS).logits)
     assert len(calls) == 4  # two layers, two directions, once
@@ -212,10 +212,10 @@ def test_rows_of_a_padded_batch():
     tokens = torch.tensor([[1, 2, 3], [4, 0, 0], [5, 6, 0]])[..., None]
     lengths = torch.tensor([3, 1, 2])
     for backward, expected, ends in [(False, [1, 5, 4, 2, 6, 3], [3, 4, 6]), (True, [3, 6, 4, 2, 5, 1], [1, 4, 5])]:
-        rows = Rows(3, 3, lengths, backward)
-        assert rows.sizes == [3, 2, 1]
-        gathered = rows.gather(tokens)
-        assert gathered.flatten().tolist() == expected
-        assert torch.equal(rows.spread(gathered), tokens)
-        assert rows.ends(gathered).flatten().tolist() == ends
-    assert rows.sort(tokens[:, 0]).flatten().tolist() == [1, 5, 4]
+        packed = PackedBatch(3, 3, lengths, backward)
+        assert packed.sizes == [3, 2, 1]
+        rows = packed.pack(tokens)
+        assert rows.flatten().tolist() == expected
+        assert torch.equal(packed.unpack(rows), tokens)
+        assert packed.last(rows).flatten().tolist() == ends
+    assert packed.sort(tokens[:, 0]).flatten().tolist() == [1, 5, 4]

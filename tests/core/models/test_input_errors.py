@@ -1,4 +1,4 @@
-"""What a model cannot read is refused with a sentence that says what is wrong, before anything is computed."""
+"""Inputs that a model cannot read raise an `InputError` that names the problem, before anything is computed."""
 
 import pickle
 

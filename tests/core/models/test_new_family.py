@@ -31,10 +31,11 @@ import torch
 from torch import nn
 
 from core.layers.task_heads.heads import TokenHead, make_head
-from core.layers.masks import check_input, last_valid
+from core.layers.input_checks import check_input
+from core.layers.masks import last_valid
 from core.models.output import Output
 from core.models.transformer import Transformer
-from core.capture.tape import tap
+from core.capture.taps import tap
 
 
 class Bart(Transformer):
@@ -47,12 +48,12 @@ class Mix(nn.Module):
         self.proj = nn.Linear(width, width)
 
     def forward(self, x):
-        past = x.cumsum(1) / torch.arange(1, x.shape[1] + 1, device=x.device)[:, None]
-        return x + tap(self, "mixed", self.proj(past))
+        mean = x.cumsum(1) / torch.arange(1, x.shape[1] + 1, device=x.device)[:, None]
+        return x + tap(self, "mixed", self.proj(mean))
 
 
 class Mixer(nn.Module):
-    """Every token hears the mean of those before it."""
+    """Every token gets the mean of those before it."""
 
     def __init__(self, config):
         super().__init__()
@@ -66,7 +67,7 @@ class Mixer(nn.Module):
 
     def forward(self, ids, lengths=None):
         lengths = check_input(ids, lengths, self.config.vocab_size, self.config.max_len)
-        x = tap(self, "spoken", self.token_embedding(ids))
+        x = tap(self, "vectors", self.token_embedding(ids))
         for mix in self.mixes:
             x = mix(x)
         logits = tap(self, "logits", self.head(x, last_valid(x, lengths), lengths))
@@ -91,15 +92,15 @@ config = model.config
 parity, copy = core.task("parity", max_len=6), core.task("copy", max_len=5)
 trained = {}
 for family, task in (("mixer", parity), ("bart", copy)):
-    chosen = core.configure(family, **task.model_options(family))
-    run = core.Run(core.Recipe(chosen, task, core.Training(steps=3)))
+    trained_config = core.configure(family, **task.model_options(family))
+    run = core.Run(core.Recipe(trained_config, task, core.Training(steps=3)))
     trained[family] = [step.index for step in run.train()]
 print(json.dumps({
     "families": core.models(),
     "taped": list(tape.names()),
     "drawn": [part.path for part in drawn.root.walk() if part.kind == "point"],
     "shape": drawn["mixes.5.mixed"].shape,
-    "words": [drawn[point].description is not None for point in ("logits", "spoken")],
+    "words": [drawn[point].description is not None for point in ("logits", "vectors")],
     "parameters": drawn.root.count == sum(weight.numel() for weight in model.parameters()),
     "flops": costs.flops(config, 5),
     "counted": costs.count_flops(model, 5),
@@ -143,17 +144,17 @@ def test_a_new_family_is_built_seen_drawn_counted_offered_and_trained(copy):
         env={**os.environ, "PYTHONPATH": str(copy)},
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["families"][-2:] == ["mixer", "bart"]
+    report = json.loads(done.stdout)
+    assert report["families"][-2:] == ["mixer", "bart"]
     mixed = [f"mixes.{i}.mixed" for i in range(7)]
-    assert found["taped"] == mixed and found["drawn"] == ["spoken", *mixed, "logits"], "layers under any name"
-    assert found["shape"] == [1, 5, 16] and found["parameters"] and found["activations"] and found["bart"]
-    assert found["words"] == [True, False], "a tap without words is there all the same"
-    assert found["flops"] == {"all": found["counted"]} and found["counted"] > 0
-    assert found["predicted"]["all"][0] > found["counted"]
-    assert found["offered"]["mixer"] == {"en": "mixer", "zh": "mixer"} and found["offered"]["bert"]["en"] != "bert"
-    assert found["plan"] == 'import core\n\nmodel = core.build("mixer", n_layers=7)'
-    parity, copying = found["met"]
+    assert report["taped"] == mixed and report["drawn"] == ["vectors", *mixed, "logits"], "layers under any name"
+    assert report["shape"] == [1, 5, 16] and report["parameters"] and report["activations"] and report["bart"]
+    assert report["words"] == [True, False], "a tap without words is there all the same"
+    assert report["flops"] == {"all": report["counted"]} and report["counted"] > 0
+    assert report["predicted"]["all"][0] > report["counted"]
+    assert report["offered"]["mixer"] == {"en": "mixer", "zh": "mixer"} and report["offered"]["bert"]["en"] != "bert"
+    assert report["plan"] == 'import core\n\nmodel = core.build("mixer", n_layers=7)'
+    parity, copying = report["met"]
     assert "mixer" in parity and "bart" not in parity and "bart" in copying and "mixer" in copying
-    assert found["written"] == [1, 3]
-    assert found["trained"] == {"mixer": [1, 2, 3], "bart": [1, 2, 3]}
+    assert report["written"] == [1, 3]
+    assert report["trained"] == {"mixer": [1, 2, 3], "bart": [1, 2, 3]}

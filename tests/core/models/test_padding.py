@@ -32,7 +32,7 @@ def model(request):
 
 @torch.no_grad()
 def answer(model, inputs):
-    """What the model says of each sequence's own steps, padding cut off."""
+    """The model's outputs at each sequence's own positions, without padding."""
     output = model(**inputs)
     lengths, kind = predicted_lengths(inputs).tolist(), getattr(model.config, "head", "lm")
     rows = list(zip(output.logits, lengths, strict=True))

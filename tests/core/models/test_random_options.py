@@ -20,15 +20,15 @@ SETTINGS = settings(derandomize=True, deadline=None, database=None, suppress_hea
 
 def within_range(option):
     if option.kind is str:
-        found = st.sampled_from(list(option.choices))
+        strategy = st.sampled_from(list(option.choices))
     elif option.kind is bool:
-        found = st.booleans()
+        strategy = st.booleans()
     elif option.kind is int:
         largest = 3 if option.name.endswith("layers") else SMALL
-        found = st.integers(int(option.low), int(min(option.high, largest)))
+        strategy = st.integers(int(option.low), int(min(option.high, largest)))
     else:
-        found = st.floats(option.low, option.high)
-    return st.none() | found if option.optional else found
+        strategy = st.floats(option.low, option.high)
+    return st.none() | strategy if option.optional else strategy
 
 
 def out_of_range(option):
@@ -60,8 +60,8 @@ def sensible(draw):
     """A family and some of its options within their ranges; together they may still be impossible."""
     family = draw(st.sampled_from(FAMILIES))
     options = CONFIGS[family].options()
-    chosen = draw(st.lists(st.sampled_from(options), max_size=10, unique_by=lambda option: option.name))
-    return family, {option.name: draw(within_range(option)) for option in chosen}
+    selected = draw(st.lists(st.sampled_from(options), max_size=10, unique_by=lambda option: option.name))
+    return family, {option.name: draw(within_range(option)) for option in selected}
 
 
 @st.composite
@@ -70,8 +70,8 @@ def mischievous(draw):
     family, options = draw(sensible())
     for option in draw(st.lists(st.sampled_from(CONFIGS[family].options()), max_size=3)):
         options[option.name] = draw(out_of_range(option))
-    everybody = sorted({option.name for config in CONFIGS.values() for option in config.options()})
-    strange = st.sampled_from([*everybody, "n_head", "heads", "", "family", "name", "cls", "self", "Ω", "__class__"])
+    all_names = sorted({option.name for config in CONFIGS.values() for option in config.options()})
+    strange = st.sampled_from([*all_names, "n_head", "heads", "", "family", "name", "cls", "self", "Ω", "__class__"])
     for name in draw(st.lists(strange, min_size=0 if options else 1, max_size=2)):
         options.setdefault(name, draw(st.sampled_from([1, 2, "gru", None, 0.5])))
     return family, options

@@ -1,10 +1,15 @@
-"""What all comparisons with other people's models need: random weights, padded batches, and a verdict."""
+"""Shared by all comparisons with reference models: random weights, padded batches, and assertions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
+import core
+from core.models import Output
 from core.pretrained.key_maps import KeyMap, to_ours
 
 
@@ -42,9 +47,14 @@ def assert_equal(ours: Tensor, theirs: Tensor, within: float, what: str = "") ->
     assert difference(ours, theirs) <= within, f"{what} differs by {difference(ours, theirs):.2g}"  # false for NaN
 
 
-def assert_equal_attention(ours: Tensor, theirs: Tensor, valid: Tensor, within: float, what: str) -> None:
-    """Weights (batch, head, query, key) of the valid queries, (batch, query)."""
-    assert_equal(ours.transpose(1, 2)[valid], theirs.transpose(1, 2)[valid], within, what)
+def assert_equal_attention(
+    tape: core.Tape, attentions: Sequence[Tensor], point: str, valid: Tensor, n_layers: int
+) -> None:
+    """Weights (batch, head, query, key) of every layer, at the valid queries (batch, query); `point` has a {}."""
+    assert len(attentions) == n_layers
+    for i, theirs in enumerate(attentions):
+        ours = tape[point.format(i)]
+        assert_equal(ours.transpose(1, 2)[valid], theirs.transpose(1, 2)[valid], 1e-5, point.format(i))
 
 
 def assert_equal_gradients(ours: nn.Module, theirs: nn.Module, key_map: KeyMap, within: float) -> None:
@@ -56,3 +66,23 @@ def assert_equal_gradients(ours: nn.Module, theirs: nn.Module, key_map: KeyMap, 
     for name, weight in ours.named_parameters():
         if weight.grad is not None:
             assert_equal(weight.grad, expected[name], within, f"gradient of {name}")
+
+
+def run_both_paths(ours: nn.Module, *inputs: Tensor) -> tuple[Output, Output, core.Tape]:
+    """The fused path, with gradients; the explicit path, and the attention weights captured from it."""
+    fused = ours(*inputs)
+    with torch.no_grad(), core.capture(ours, "*.weights") as tape:
+        explicit = ours(*inputs)
+    return fused, explicit, tape
+
+
+def assert_equal_logits_and_gradients(
+    ours: nn.Module, theirs: nn.Module, key_map: KeyMap, outputs: Sequence[Output], logits: Tensor, valid: Tensor
+) -> None:
+    """Logits of both paths against theirs at valid positions, and gradients of a cross-entropy with random targets."""
+    for out in outputs:
+        assert_equal(out.logits[valid], logits[valid], 1e-4, "logits")
+    tokens = torch.randint(0, logits.shape[-1], (int(valid.sum()),))
+    for each in (outputs[0].logits, logits):
+        F.cross_entropy(each[valid], tokens).backward()
+    assert_equal_gradients(ours, theirs, key_map, 1e-4)

@@ -10,24 +10,24 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import core
-from core.layers.attention import Attention, Scope
-from core.layers.local_attention import LocalAttention, LocalScope
-from core.layers.positions import Alibi, Relative, Rotary, T5Bias
+from core.layers.attention import Attention, AttentionScope
+from core.layers.local_attention import LocalAttention, LocalAttentionScope
+from core.layers.positions import AlibiBias, RelativePosition, RotaryPosition, T5Bias
 from tests.core.reference.equality import assert_equal, padded_batch, randomise
 
 WITHIN = 1e-5
 D_MODEL, BATCH = 24, 4
 
 
-def make_position(kind: str, n_heads: int, d_head: int, causal: bool) -> Relative:
+def make_position(kind: str, n_heads: int, d_head: int, causal: bool) -> RelativePosition:
     if kind == "alibi":
-        return Alibi(n_heads)
+        return AlibiBias(n_heads)
     if kind == "t5":
         return randomise(T5Bias(n_heads, 8, 12, two_sided=not causal), std=1.0)
-    return Rotary(200, d_head) if kind == "rope" else Relative()
+    return RotaryPosition(200, d_head) if kind == "rope" else RelativePosition()
 
 
-def both_ways(layer: Attention, scope: Scope, x: Tensor, memory: Tensor | None = None) -> None:
+def both_ways(layer: Attention, scope: AttentionScope, x: Tensor, memory: Tensor | None = None) -> None:
     """Outputs and gradients, of weights and inputs, of the fused and of the explicit path; neither with NaN."""
     results = []
     holder = nn.ModuleDict({"attn": layer, "position": scope.position})
@@ -67,7 +67,7 @@ def test_self_attention(position, n_heads, n_kv_heads, d_head, causal, padded):
     layer = randomise(Attention(D_MODEL, n_heads, n_kv_heads=n_kv_heads, d_head=d_head))
     lengths = padded_batch(BATCH, time, 10)[1] if padded else None
     places = torch.arange(time)
-    scope = Scope(make_position(position, n_heads, d_head, causal), places, places, lengths, causal)
+    scope = AttentionScope(make_position(position, n_heads, d_head, causal), places, places, lengths, causal)
     both_ways(layer, scope, torch.randn(BATCH, time, D_MODEL))
 
 
@@ -77,7 +77,9 @@ def test_self_attention(position, n_heads, n_kv_heads, d_head, causal, padded):
 def test_cross_attention(position, n_heads, n_kv_heads, d_head, padded):
     layer = randomise(Attention(D_MODEL, n_heads, n_kv_heads=n_kv_heads, d_head=d_head, scaled=False))
     lengths = padded_batch(BATCH, 11, 10)[1] if padded else None
-    scope = Scope(make_position(position, n_heads, d_head, False), torch.arange(7), torch.arange(11), lengths)
+    scope = AttentionScope(
+        make_position(position, n_heads, d_head, False), torch.arange(7), torch.arange(11), lengths
+    )
     both_ways(layer, scope, torch.randn(BATCH, 7, D_MODEL), torch.randn(BATCH, 11, D_MODEL))
 
 
@@ -86,7 +88,7 @@ def test_grouped_heads_are_torchs(n_heads, n_kv_heads):
     """Which query heads share a key head, according to torch."""
     layer = randomise(Attention(D_MODEL, n_heads, n_kv_heads=n_kv_heads, d_head=6))
     x, places = torch.randn(BATCH, 9, D_MODEL), torch.arange(9)
-    scope = Scope(Relative(), places, places)
+    scope = AttentionScope(RelativePosition(), places, places)
     q, k, v = (proj(x).unflatten(-1, (-1, 6)).transpose(1, 2) for proj in (layer.q_proj, layer.k_proj, layer.v_proj))
     context = F.scaled_dot_product_attention(q, k, v, enable_gqa=True)  # (batch, head, query, d_head)
     expected = layer.out_proj(context.transpose(1, 2).flatten(-2))
@@ -104,7 +106,7 @@ def test_local_attention(position, causal, padded, time, window):
     layer = randomise(LocalAttention(D_MODEL, 4, n_kv_heads=2, d_head=6))
     lengths = padded_batch(BATCH, time, 10)[1] if padded else None
     places = torch.arange(time)
-    scope = LocalScope(make_position(position, 4, 6, causal), places, places, lengths, causal, window=window)
+    scope = LocalAttentionScope(make_position(position, 4, 6, causal), places, places, lengths, causal, window=window)
     if padded and time > 2 * window + 1:
         assert not scope.mask().any(-1).all(), "every row sees something"
     both_ways(layer, scope, torch.randn(BATCH, time, D_MODEL))
@@ -115,13 +117,13 @@ def test_local_attention(position, causal, padded, time, window):
 def test_weights_key_by_key(causal, window):
     """The explicit weights against loops; a query that may see nothing mixes nothing."""
     time, lengths = 11, torch.tensor([11, 4, 1])
-    places, position = torch.arange(time), Alibi(2)
+    places, position = torch.arange(time), AlibiBias(2)
     kind = Attention if window is None else LocalAttention
     layer = randomise(kind(8, 2))
     if window is None:
-        scope = Scope(position, places, places, lengths, causal)
+        scope = AttentionScope(position, places, places, lengths, causal)
     else:
-        scope = LocalScope(position, places, places, lengths, causal, window=window)
+        scope = LocalAttentionScope(position, places, places, lengths, causal, window=window)
     with torch.no_grad(), core.capture(layer) as tape:
         layer(torch.randn(3, time, 8), scope)
     by_hand = torch.zeros(3, 2, time, time)

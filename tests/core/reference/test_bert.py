@@ -17,6 +17,7 @@ from tests.core.reference.equality import (
     copy_weights,
     padded_batch,
     randomise,
+    run_both_paths,
 )
 
 VOCABULARY, BATCH, TIME = 40, 5, 12
@@ -61,16 +62,12 @@ def test_pretraining_logits_pooler_and_attention(n_layers, n_heads, d_model, d_f
     with torch.no_grad():
         expected = theirs(ids, **arguments, output_attentions=True)
         pooled = theirs.bert(ids, **arguments).pooler_output
-        fused = ours(ids, lengths, segments)
-        with core.capture(ours, "*.weights") as tape:
-            explicit = ours(ids, lengths, segments)
-    for out in (fused, explicit):
+    *outputs, tape = run_both_paths(ours, ids, lengths, segments)
+    for out in outputs:
         assert_equal(out.logits[valid], expected.prediction_logits[valid], 1e-4, "masked tokens")
         assert_equal(out.next_sentence, expected.seq_relationship_logits, 1e-4, "next sentence")
         assert_equal(out.pooled, pooled, 1e-4, "pooled")
-    assert len(expected.attentions) == n_layers
-    for i, weights in enumerate(expected.attentions):
-        assert_equal_attention(tape[f"blocks.{i}.attn.weights"], weights, valid, 1e-5, f"attention {i}")
+    assert_equal_attention(tape, expected.attentions, "blocks.{}.attn.weights", valid, n_layers)
 
 
 @each_size

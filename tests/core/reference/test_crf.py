@@ -36,10 +36,10 @@ def test_likelihood_gradients_and_best_paths(batch, time, n_tags, dtype, within,
     emissions = 2 * torch.randn(batch, time, n_tags, dtype=dtype)
     our_emissions, their_emissions = emissions.clone().requires_grad_(), emissions.clone().requires_grad_()
 
-    found = ours.log_likelihood(our_emissions, tags, mask)  # (batch,)
+    actual = ours.log_likelihood(our_emissions, tags, mask)  # (batch,)
     expected = theirs(their_emissions, tags, mask, reduction="none")
-    assert_equal(found / time, expected / time, within, "log-likelihood per step")
-    found.mean().backward()
+    assert_equal(actual / time, expected / time, within, "log-likelihood per step")
+    actual.mean().backward()
     expected.mean().backward()
     assert_equal(our_emissions.grad, their_emissions.grad, within, "gradient of the emissions")
     if n_tags > 1 and time > 1:

@@ -95,16 +95,16 @@ def test_the_best_texts_have_the_same_scores(beams, penalty, best, seed):
     }  # fmt: skip
     theirs, ours = gpt(seed)
     ids = torch.randint(3, VOCABULARY, (3, 5))
-    found, expected = (
+    written, expected = (
         core.decoding.generate_with_scores(ours, ids, eos=EOS, **ours_options),
         theirs.generate(ids, **their_options),
     )
-    torch.testing.assert_close(found.scores, expected.sequences_scores, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(written.scores, expected.sequences_scores, atol=1e-5, rtol=1e-5)
     theirs, ours = t5(seed)
     ids, lengths, valid = padded_batch(3, 9, VOCABULARY, seed=seed)
-    found = core.decoding.generate_with_scores(ours, ids, lengths, bos=0, eos=EOS, **ours_options)
+    written = core.decoding.generate_with_scores(ours, ids, lengths, bos=0, eos=EOS, **ours_options)
     expected = theirs.generate(ids, attention_mask=valid.long(), **their_options)
-    torch.testing.assert_close(found.scores, expected.sequences_scores, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(written.scores, expected.sequences_scores, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-import torch.nn.functional as F
 import transformers
 
 import core
@@ -12,10 +11,11 @@ from core.pretrained.families.gpt2 import gpt2_map
 from tests.core.reference.equality import (
     assert_equal,
     assert_equal_attention,
-    assert_equal_gradients,
+    assert_equal_logits_and_gradients,
     copy_weights,
     padded_batch,
     randomise,
+    run_both_paths,
 )
 
 VOCABULARY, BATCH, TIME = 40, 5, 13
@@ -49,19 +49,9 @@ def test_logits_attention_and_gradients(n_layers, n_heads, d_model, d_ff, tied):
     ids, lengths, valid = padded_batch(BATCH, TIME, VOCABULARY)
 
     expected = theirs(ids, attention_mask=valid.long(), output_attentions=True)
-    fused = ours(ids, lengths)
-    with torch.no_grad(), core.capture(ours, "*.weights") as tape:
-        explicit = ours(ids, lengths)
-    for out in (fused, explicit):
-        assert_equal(out.logits[valid], expected.logits[valid], 1e-4, "logits")
-    assert len(expected.attentions) == n_layers
-    for i, weights in enumerate(expected.attentions):
-        assert_equal_attention(tape[f"blocks.{i}.attn.weights"], weights, valid, 1e-5, f"attention {i}")
-
-    tokens = torch.randint(0, VOCABULARY, (int(valid.sum()),))
-    for logits in (fused.logits, expected.logits):
-        F.cross_entropy(logits[valid], tokens).backward()
-    assert_equal_gradients(ours, theirs, gpt2_map(ours.config), 1e-4)
+    *outputs, tape = run_both_paths(ours, ids, lengths)
+    assert_equal_attention(tape, expected.attentions, "blocks.{}.attn.weights", valid, n_layers)
+    assert_equal_logits_and_gradients(ours, theirs, gpt2_map(ours.config), outputs, expected.logits, valid)
 
 
 def test_without_padding():

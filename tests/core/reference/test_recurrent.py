@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 import core
 from core.layers.recurrent import engine as recurrent_engine
-from core.layers.recurrent.cells import Recurrent
+from core.layers.recurrent.cells import RecurrentStack
 from core.layers.recurrent.engine import State
 from core.pretrained.key_maps import KeyMap, rules
 from tests.core.reference.equality import assert_equal, assert_equal_gradients, copy_weights, padded_batch, randomise
@@ -46,19 +46,19 @@ each_size = pytest.mark.parametrize(
 @pytest.fixture(params=ENGINES)
 def engine(request, monkeypatch) -> str:
     """Both engines; the fused one with its own kernels at any length, and never."""
-    name, many_steps = ENGINES[request.param]
-    monkeypatch.setattr(recurrent_engine, "MANY_STEPS", many_steps)
+    name, min_length = ENGINES[request.param]
+    monkeypatch.setattr(recurrent_engine, "MIN_KERNEL_LENGTH", min_length)
     return name
 
 
 def pair(
     cell: str, d_in: int, unit: int, n_layers: int, bidirectional: bool, engine: str
-) -> tuple[Recurrent, nn.RNNBase]:
+) -> tuple[RecurrentStack, nn.RNNBase]:
     """Ours and torch's, with the same weights."""
     name, torch_class, options = CELLS[cell]
     theirs = torch_class(d_in, unit, n_layers, batch_first=True, bidirectional=bidirectional, **options)
     randomise(theirs, std=0.2 if cell == "relu" else 0.4)  # relu must not explode
-    ours = Recurrent(name, d_in, unit, n_layers, bidirectional=bidirectional, engine=engine, **options)
+    ours = RecurrentStack(name, d_in, unit, n_layers, bidirectional=bidirectional, engine=engine, **options)
     copy_weights(theirs, ours, TORCH_RECURRENT)
     return ours, theirs
 
@@ -87,7 +87,7 @@ def as_torch(states: list[State], which: int, directions: int) -> Tensor:
 @each_cell
 @each_size
 @pytest.mark.parametrize("padded", [True, False], ids=["padded", "full"])
-@pytest.mark.parametrize("start", ["zero", "given"])
+@pytest.mark.parametrize("start", ["zero", "random"])
 def test_outputs_states_and_gradients(engine, cell, n_layers, bidirectional, d_in, unit, batch, time, padded, start):
     ours, theirs = pair(cell, d_in, unit, n_layers, bidirectional, engine)
     directions = 2 if bidirectional else 1
@@ -98,7 +98,7 @@ def test_outputs_states_and_gradients(engine, cell, n_layers, bidirectional, d_i
 
     n_states = 2 if cell == "lstm" else 1
     states = their_first = None
-    if start == "given":  # forwards only: reading backwards starts from zero
+    if start == "random":  # forwards only: reading backwards starts from zero
         states = [
             tuple(torch.randn(batch, unit, generator=random).requires_grad_() for _ in range(n_states))
             for _ in range(n_layers)
@@ -120,7 +120,7 @@ def test_outputs_states_and_gradients(engine, cell, n_layers, bidirectional, d_i
         loss.backward()
     assert_equal(our_x.grad, their_x.grad, WITHIN, "gradient of the input")
     assert_equal_gradients(ours, theirs, TORCH_RECURRENT, WITHIN)
-    if start == "given":
+    if start == "random":
         for n, first in enumerate(their_first):
             ours_of = torch.stack([layer[n].grad for layer in states])
             assert_equal(ours_of, first.grad[::directions], WITHIN, "gradient of the first states")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pytest
 import torch
-import torch.nn.functional as F
 import transformers
 
 import core
 from core.pretrained.families.bert import roformer_map
 from tests.core.reference.equality import (
-    assert_equal,
     assert_equal_attention,
-    assert_equal_gradients,
+    assert_equal_logits_and_gradients,
     copy_weights,
     padded_batch,
     randomise,
+    run_both_paths,
 )
 
 VOCABULARY, BATCH, TIME = 40, 5, 14
@@ -44,16 +43,6 @@ def test_logits_attention_and_gradients(n_layers, n_heads, d_model, d_ff):
     segments = (torch.arange(TIME) >= lengths[:, None] // 2).long()
 
     expected = theirs(ids, attention_mask=valid.long(), token_type_ids=segments, output_attentions=True)
-    fused = ours(ids, lengths, segments)
-    with torch.no_grad(), core.capture(ours, "*.weights") as tape:
-        explicit = ours(ids, lengths, segments)
-    for out in (fused, explicit):
-        assert_equal(out.logits[valid], expected.logits[valid], 1e-4, "masked tokens")
-    assert len(expected.attentions) == n_layers
-    for i, weights in enumerate(expected.attentions):
-        assert_equal_attention(tape[f"blocks.{i}.attn.weights"], weights, valid, 1e-5, f"attention {i}")
-
-    tokens = torch.randint(0, VOCABULARY, (int(valid.sum()),))
-    for logits in (fused.logits, expected.logits):
-        F.cross_entropy(logits[valid], tokens).backward()
-    assert_equal_gradients(ours, theirs, roformer_map(ours.config), 1e-4)
+    *outputs, tape = run_both_paths(ours, ids, lengths, segments)
+    assert_equal_attention(tape, expected.attentions, "blocks.{}.attn.weights", valid, n_layers)
+    assert_equal_logits_and_gradients(ours, theirs, roformer_map(ours.config), outputs, expected.logits, valid)

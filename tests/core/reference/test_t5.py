@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import pytest
 import torch
-import torch.nn.functional as F
 import transformers
 from torch import nn
 
 import core
 from core.pretrained.families.t5 import t5_map
 from tests.core.reference.equality import (
-    assert_equal,
     assert_equal_attention,
-    assert_equal_gradients,
+    assert_equal_logits_and_gradients,
     copy_weights,
     padded_batch,
     randomise,
+    run_both_paths,
 )
 
 VOCABULARY = 40
@@ -85,21 +84,11 @@ def test_logits_attention_and_gradients(version, depths, n_heads, d_model, d_hea
         decoder_attention_mask=tgt_valid.long(),
         output_attentions=True,
     )
-    fused = ours(src, tgt, src_lengths, tgt_lengths)
-    with torch.no_grad(), core.capture(ours, "*.weights") as tape:
-        explicit = ours(src, tgt, src_lengths, tgt_lengths)
-    for out in (fused, explicit):
-        assert_equal(out.logits[tgt_valid], expected.logits[tgt_valid], 1e-4, "logits")
+    *outputs, tape = run_both_paths(ours, src, tgt, src_lengths, tgt_lengths)
     for layers, point, valid, depth in [
         (expected.encoder_attentions, "encoder.blocks.{}.attn.weights", src_valid, depths[0]),
         (expected.decoder_attentions, "decoder.blocks.{}.attn.weights", tgt_valid, depths[1]),
         (expected.cross_attentions, "decoder.blocks.{}.cross.weights", tgt_valid, depths[1]),
     ]:
-        assert len(layers) == depth
-        for i, weights in enumerate(layers):
-            assert_equal_attention(tape[point.format(i)], weights, valid, 1e-5, point.format(i))
-
-    tokens = torch.randint(0, VOCABULARY, (int(tgt_valid.sum()),))
-    for logits in (fused.logits, expected.logits):
-        F.cross_entropy(logits[tgt_valid], tokens).backward()
-    assert_equal_gradients(ours, theirs, t5_map(ours.config), 1e-4)
+        assert_equal_attention(tape, layers, point, valid, depth)
+    assert_equal_logits_and_gradients(ours, theirs, t5_map(ours.config), outputs, expected.logits, tgt_valid)

@@ -49,7 +49,7 @@ def test_the_best_allowed_path_is_pytorch_crfs_with_the_rest_made_impossible(see
         theirs.end_transitions.copy_(ours.end)
     free = ours.decode(emissions, mask)
     likelihood = ours.log_likelihood(emissions, torch.zeros(20, 8, dtype=torch.long), mask)
-    ours.allow(bio)
+    ours.constrain(bio)
     paths = ours.decode(emissions, mask)
     assert paths == theirs.decode(emissions, mask) != free
     assert all(bio(a, b) for path in paths for a, b in pairwise([None, *path]))

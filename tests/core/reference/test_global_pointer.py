@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.layers.task_heads.global_pointer import GlobalPointer, found_spans, span_loss
+from core.layers.task_heads.global_pointer import GlobalPointer, decode_spans, span_loss
 from tests.core.reference.equality import assert_equal, padded_batch, randomise
 
 
@@ -77,7 +77,7 @@ def test_loss(seed):
     assert abs(float(slope[0, kind, start, end]) - (up - down) / 2e-3) < 1e-4
 
 
-def test_found_spans():
+def test_decode_spans():
     scores = torch.full((2, 2, 3, 3), -1.0)
     scores[0, 1, 0, 2] = scores[0, 0, 1, 1] = 0.5
-    assert found_spans(scores) == [[(0, 1, 1), (1, 0, 2)], []]
+    assert decode_spans(scores) == [[(0, 1, 1), (1, 0, 2)], []]
