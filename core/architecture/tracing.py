@@ -205,7 +205,7 @@ class _TapListener(Editor):
         if name is not None:
             self.tracer.points.add(name)
             self.tracer.tapped.add(name.rpartition(".")[0])
-            self.tracer.reach(name, step and step[0], value)
+            self.tracer.reach(name, position and position[0], value)
         return value
 
 
