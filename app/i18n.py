@@ -16,7 +16,7 @@ import gradio as gr
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
-from core.messages import ENGLISH, Text
+from core.translatable import ENGLISH, Text
 
 LOCALES = Path(__file__).resolve().parents[1] / "static/locales"
 CATALOGUE = "LC_MESSAGES/innerview.po"

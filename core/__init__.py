@@ -21,13 +21,13 @@ from core.config.options import Option
 from core.config.presets import PRESETS
 from core.decoding import generate
 from core.errors import ConfigError, InputError
-from core.messages import Text
 from core.models import build, configure, models
 from core.pretrained import PretrainedError, load_pretrained, save_pretrained
 from core.runs.recipes import Recipe, recipe
 from core.runs.run import Run
 from core.tasks import Task, task
 from core.training import Diverged, Step, Training, train
+from core.translatable import Text
 
 __all__ = [
     "PRESETS",

@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
-from core.messages import Text
+from core.translatable import Text
 
 
 class InputError(ValueError):

@@ -11,7 +11,7 @@ import torch
 
 from core.config.options import to_python_number
 from core.errors import ConfigError
-from core.messages import Text
+from core.translatable import Text
 
 SEEDS = range(-(2**63), 2**63)  # the seeds that torch accepts
 _generator_lock = threading.RLock()

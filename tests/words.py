@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.i18n import translate
-from core.messages import Text
+from core.translatable import Text
 
 
 def chinese(said: Text | Exception) -> str:

@@ -1,4 +1,4 @@
-"""Errors over HTTP: a refused request is answered with a 4xx status and a sentence in every language.
+"""Errors over HTTP: a request that cannot be served is answered with a status and a sentence in every language.
 
     {"problem": {"en": "…", "zh": "…", "option": "n_heads" | null, "again": false}}
 
@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse
 
 from app.i18n import in_all_languages
 from core import ConfigError, InputError
-from core.messages import Text
+from core.translatable import Text
 
 REFUSED, NOT_YET = 422, 503
 

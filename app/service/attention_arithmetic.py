@@ -22,7 +22,7 @@ from core.capture.point_names import INPUT_SELF_ATTENTION_WEIGHTS
 from core.capture.tape import Keep, Tape
 from core.layers.attention import Attention
 from core.layers.recurrent.alignment import AdditiveAlignment, Alignment
-from core.messages import Text
+from core.translatable import Text
 
 
 @torch.no_grad()

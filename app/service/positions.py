@@ -22,9 +22,9 @@ from app.service.runs.shipped_introductions import INTRODUCTIONS
 from core import InputError
 from core.layers.masks import causal_mask
 from core.layers.positions import AlibiBias, LearnedPosition, RotaryPosition, SinusoidalPosition, T5Bias, t5_bucket
-from core.messages import Text, verbatim
 from core.runs.pretrained_run import PretrainedRun
 from core.seeding import seeded
+from core.translatable import Text, verbatim
 
 FALLBACK_RUNS: dict[type[nn.Module], str] = {
     LearnedPosition: "reverse-transformer",

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from app.service import attention_maps, payload
+from app.service import attention_stack, payload
 from app.service.attention_arithmetic import capture_at_step
-from app.service.attention_maps import ATTENTION_POINTS
+from app.service.attention_stack import ATTENTION_POINTS
 from app.service.inputs import AnyRun, ModelInput
 from core import InputError
 from core.analysis.head_similarity import FEATURE_WEIGHTS, FEWEST_TOKENS, SIMILAR, head_profile, head_similarity
@@ -132,12 +132,12 @@ def collect_maps(
     """(head, query, key): the maps of these (layer, head), pooled where they are large, and the side of the tiles."""
     maps: dict[tuple[int, int], Tensor] = {}
     tokens = len(profiles.model_input.source)
-    side = attention_maps.tile_side((len(heads), tokens, tokens))
+    side = attention_stack.tile_side((len(heads), tokens, tokens))
 
     def keep_heads(name: str, value: Tensor) -> None:
         for layer, head in heads:
             if name == f"{profiles.points[layer]}.weights":
-                maps[layer, head] = attention_maps.pool(value[0, head][None], side)[0].clone()
+                maps[layer, head] = attention_stack.pool(value[0, head][None], side)[0].clone()
 
     capture_at_step(run, profiles.model_input, step, *ATTENTION_POINTS, keep=keep_heads)
     return torch.stack([maps[location] for location in heads]).numpy(), side

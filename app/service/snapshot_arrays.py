@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 import core
 from app.service import payload
-from app.service.attention_maps import ATTENTION_POINTS, AttentionStack, empty_stacks, record_capture
+from app.service.attention_stack import ATTENTION_POINTS, AttentionStack, empty_stacks, record_capture
 from app.service.generation.predictions import describe_prediction
 from app.service.inputs import AnyRun, ModelInput
 from core import InputError

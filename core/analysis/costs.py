@@ -1,6 +1,6 @@
 """Costs of a model as a function of the input length n: FLOPs, activation memory, and state while generating.
 
-Predictions are formulas in n; `count_flops` and `measure` verify them. A multiplication with its addition is two FLOPs;
+`flops`, `activation_bytes` and `state_bytes` predict by formulas in n; `count_flops` and `measure` run the model. A multiplication with its addition is two FLOPs;
 only matrix products count, as is usual. Encoder–decoders read n tokens and write n. For a family without a formula the
 FLOPs are counted on the meta device.
 """

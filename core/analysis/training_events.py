@@ -1,4 +1,8 @@
-"""Training events: steps at which a lasting change began, found in a run's accuracy and in its heads at each snapshot."""
+"""Training events: the step from which on accuracy is above chance, the task solved, or a head has a role.
+
+A head has a role (previous-token, induction, alignment, …) while at least `ROLE_THRESHOLD` of its attention weight, measured
+on held-out problems at each snapshot, is explained by it. An event is reported only if it lasts to the end.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,10 @@ import torch
 from torch import Tensor
 
 from core.analysis import measures
-from core.messages import Text
 from core.runs.run import Run
 from core.tasks.layouts import Batch
 from core.training.snapshots import Snapshot, replay, snapshot_models
+from core.translatable import Text
 
 ROLE_THRESHOLD = 0.5  # a head has a role from this share of its weight on
 SMOOTHING = 0.2  # weight of the latest step in the moving average of the accuracy

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from core.messages import Text
+from core.translatable import Text
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from core.config.options import Option
-from core.messages import Text, verbatim
+from core.translatable import Text, verbatim
 
 
 def option(source: str | Option, default: Any, only: tuple[str, ...] = (), *, added_later: bool = False) -> Any:

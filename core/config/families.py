@@ -11,7 +11,7 @@ from typing import ClassVar
 from core.config.catalogue import CATALOGUE, RNN_ACTIVATION, SEQ2SEQ_ATTENTION, option
 from core.config.options import Options
 from core.errors import ConfigError
-from core.messages import Text
+from core.translatable import Text
 
 SUPERVISED_HEADS = ("classifier", "tagger", "crf", "pointer", "qa")  # trained on labelled examples
 CONFIGS: dict[str, type[Config]] = {}  # by family, in the order in which they were published

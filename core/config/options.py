@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from core.errors import ConfigError, unknown_name
-from core.messages import Text
+from core.translatable import Text
 
 KIND_ERRORS = {
     int: Text("it must be a whole number."),

@@ -1,11 +1,14 @@
-"""Presets: two classroom sizes and the published ones. On `device="meta"` they can be built without memory."""
+"""Presets: option values (layers, width, heads, vocabulary) of named models, in `PRESETS`.
+
+Two are small enough for a classroom, the others as published. On `device="meta"` they can be built without memory.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from core.messages import Text, verbatim
+from core.translatable import Text, verbatim
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Beam search: several texts per row grow side by side, and the one with the best score as a whole wins.
+"""Beam search: the `beams` highest-scoring prefixes of every row are extended token by token; the `n_best` finished ones
+by length-normalised log-likelihood are returned.
 
 Scores and the stopping rule are those of Hugging Face's `generate` with its defaults, so that texts can be compared.
 """

@@ -15,9 +15,9 @@ from core.decoding.special_tokens import OWN, EosIds, resolve_special_tokens
 from core.decoding.strategies import ChoiceCallback, GenerationResult, greedy_or_sample
 from core.errors import ConfigError, InputError
 from core.layers.input_checks import check_input
-from core.messages import Text
 from core.models import FAMILIES, is_encoder_decoder
 from core.models.eval_mode import eval_mode
+from core.translatable import Text
 
 
 def generate(model: nn.Module, ids: Tensor, lengths: Tensor | None = None, **options: Any) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any, Self
 from core.config.catalogue import choice, integer, number, option
 from core.config.options import Options
 from core.errors import ConfigError
-from core.messages import Text
+from core.translatable import Text
 
 # fmt: off
 STRATEGY = choice("strategy", Text("How the next token is chosen."), {

@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 
 from core.errors import ConfigError
-from core.messages import Text
+from core.translatable import Text
 
 OWN = "own"  # as an argument: the model's own token
 EosIds = int | tuple[int, ...] | None  # any of several ends a text; None: it goes on to max_new

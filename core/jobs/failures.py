@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.messages import Text
 from core.training.loop import Diverged
+from core.translatable import Text
 
 MOST_DEATHS = 3
 BUG = Text(

@@ -12,12 +12,12 @@ from core.errors import InputError
 from core.jobs.failures import STILL_BUSY
 from core.jobs.messages import Update
 from core.jobs.outcome import ProbeResults
-from core.messages import Text
 from core.runs.recipes import Recipe
 from core.training.loop import Step
+from core.translatable import Text
 
 if TYPE_CHECKING:
-    from core.jobs.pool import Jobs
+    from core.jobs.jobs import Jobs
     from core.jobs.worker_handle import WorkerHandle
 
 ENDED = ("done", "stopped", "failed")

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from core.jobs.worker.probe import ProbeResult
-    from core.messages import Text
     from core.training.loop import Step
+    from core.translatable import Text
 
 HeadShares = dict[str, dict[str, list[float]]]  # point → role → the share of its weight that each head gives to it
 

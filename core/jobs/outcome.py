@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.jobs.messages import HeadShares, Update
-from core.messages import Text, text_hook
 from core.runs.atomic_files import write_atomically
 from core.runs.store import Store, StoreError
 from core.training.loop import Step
+from core.translatable import Text, text_hook
 
 if TYPE_CHECKING:
     from core.jobs.job import Job

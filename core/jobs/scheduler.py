@@ -1,7 +1,7 @@
 """Fair scheduling: the next run to train is the one that has had the least processor time.
 
-Runs stay with their worker, which has them in memory, as long as that is fair. One that falls behind is moved to a
-worker whose own runs are ahead, through the store.
+Runs stay with the worker that has them in memory. One whose processor time lags behind another worker's runs by more than
+a margin (`LAG_SHARE`) is moved there: stored by the one, loaded by the other.
 """
 
 from __future__ import annotations

@@ -23,8 +23,7 @@ from core.config.options import to_python_number
 from core.errors import ConfigError
 from core.jobs.failures import HAS_WORKERS, STOPPED, divergence
 from core.jobs.job import Job
-from core.jobs.pool import Jobs
-from core.messages import Text
+from core.jobs.jobs import Jobs
 from core.models import configure
 from core.runs.atomic_files import write_atomically
 from core.runs.fork import ForkRecipe
@@ -35,6 +34,7 @@ from core.seeding import check_seed
 from core.tasks import TASKS
 from core.training.loop import Diverged, single_thread
 from core.training.options import Training
+from core.translatable import Text
 
 RESULTS = ("steps", "loss", "accuracy", "parameters", "cpu_seconds", "problem")  # columns
 AHEAD = 4  # runs per worker that are under way at a time

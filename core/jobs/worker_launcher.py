@@ -22,9 +22,9 @@ from typing import Any, ClassVar
 
 from core.jobs.failures import NO_WORKERS
 from core.jobs.worker_handle import WorkerHandle
-from core.messages import Text
 from core.runs.atomic_files import process_exists
 from core.runs.store import Store
+from core.translatable import Text
 
 ROOT = Path(__file__).resolve().parents[2]
 

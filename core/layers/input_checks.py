@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from core.errors import InputError
-from core.messages import Text
+from core.translatable import Text
 
 
 def check_input(ids: Tensor, lengths: Tensor | None, vocab_size: int, max_len: int) -> Tensor | None:

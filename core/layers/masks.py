@@ -1,4 +1,4 @@
-"""Attention masks: True = keep; shapes broadcast to (batch, head, query, key)."""
+"""Attention masks (padding, causal, window) and their combination: True = keep, broadcast to (batch, head, query, key)."""
 
 from __future__ import annotations
 

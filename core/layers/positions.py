@@ -1,7 +1,8 @@
 """Position encodings: absolute ones, added to the token embedding, and relative ones, applied inside attention.
 
 Absolute: `SinusoidalPosition`, `LearnedPosition`. Relative: `RotaryPosition` rotates queries and keys, `AlibiBias` and
-`T5Bias` add to the scores. Tables that are not learned are buffers.
+`T5Bias` add to the scores. Tables that are not learned are buffers. A new scheme also
+needs its name among the choices of `position` in `core/config/catalogue.py`.
 """
 
 from __future__ import annotations

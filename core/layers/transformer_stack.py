@@ -24,7 +24,7 @@ from core.layers.kv_cache import KVCache
 from core.layers.local_attention import LocalAttentionScope
 from core.layers.positions import RelativePosition, absolute_position, relative_position
 from core.layers.transformer_block import AttentionContext, Block, block_norm
-from core.messages import Text
+from core.translatable import Text
 
 
 class EncoderMemory:

@@ -10,7 +10,6 @@ from torch import nn
 from core.config.families import CONFIGS, Config
 from core.config.presets import PRESETS
 from core.errors import ConfigError, unknown_name
-from core.messages import Text
 from core.models.bert import Bert
 from core.models.gpt import Gpt
 from core.models.gru import Gru
@@ -20,6 +19,7 @@ from core.models.roformer import Roformer
 from core.models.seq2seq import Seq2Seq
 from core.models.t5 import T5
 from core.models.transformer import Transformer
+from core.translatable import Text
 
 FAMILIES: dict[str, type[nn.Module]] = {  # each with the configuration in `core/config/families.py` that names it
     "rnn": Rnn,

@@ -16,14 +16,14 @@ from torch import Tensor, nn
 from core.architecture.meta_model import build_meta
 from core.config.families import Config
 from core.errors import ConfigError
-from core.messages import Text
 from core.models import configure
 from core.pretrained.checkpoint_folder import CONFIG, CheckpointFolder
 from core.pretrained.config_reader import ConfigReader
 from core.pretrained.errors import PretrainedError
 from core.pretrained.families import family_by_model_type
-from core.pretrained.key_maps import KeyMap, KeyMapError, is_ignored, to_ours
+from core.pretrained.key_map import KeyMap, KeyMapError, is_ignored, to_ours
 from core.pretrained.safetensors_header import DTYPE_BYTES, TensorHeader, read_header
+from core.translatable import Text
 
 FLOAT_DTYPES = ("F32", "F16", "BF16")
 TOKENIZER_MARKERS = (

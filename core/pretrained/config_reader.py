@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from core.messages import Text
 from core.pretrained.errors import PretrainedError
+from core.translatable import Text
 
 # Hugging Face's name → ours. Several of theirs mean the same.
 ACTIVATIONS = {

@@ -18,7 +18,7 @@ from core.pretrained.checkpoint_folder import CONFIG, WEIGHTS
 from core.pretrained.config_reader import ConfigReader
 from core.pretrained.errors import PretrainedError
 from core.pretrained.families import Family, family_by_config
-from core.pretrained.key_maps import KeyMapError, to_theirs
+from core.pretrained.key_map import KeyMapError, to_theirs
 from core.text.tokenizer import Tokenizer
 
 # Options that do not change what a model computes.

@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 
 from core.errors import ConfigError, unknown_name
-from core.messages import Text
 from core.models import configure
 from core.runs.recipes import Recipe
 from core.training.loop import Trainer
 from core.training.optimisers import load_parameters
 from core.training.options import Training
 from core.training.snapshots import Snapshot
+from core.translatable import Text
 
 if TYPE_CHECKING:
     from core.runs.run import Run

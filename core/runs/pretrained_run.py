@@ -18,12 +18,12 @@ from core.config.families import Config
 from core.decoding import SpecialTokens, generate
 from core.errors import InputError
 from core.layers.task_heads.heads import IGNORE
-from core.messages import Text, verbatim
 from core.models import is_encoder_decoder
 from core.tasks.base import FORMS, DataError
 from core.tasks.layouts import Batch
 from core.text.tokenizer import Tokenizer
 from core.training.snapshots import Snapshot, replay, split_inputs_and_patterns
+from core.translatable import Text, verbatim
 
 MOST_GENERATED = 48  # tokens that an encoder–decoder generates for a text
 SPELLINGS = {  # of the tasks' special tokens in the tokenizers of checkpoints

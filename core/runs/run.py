@@ -16,8 +16,8 @@ from core.runs.recipes import Recipe, as_recipe
 from core.runs.transfer import TransferRecipe, initialise_transfer, transfer_recipe
 from core.seeding import check_seed, seeded
 from core.tasks import Task, as_task, task
+from core.tasks.custom.custom_task import custom_from_dict
 from core.tasks.custom.files import without_text
-from core.tasks.custom.tasks import custom_from_dict
 from core.training.evaluation import EvaluationResult, evaluate
 from core.training.loop import Step, Trainer
 from core.training.options import Training

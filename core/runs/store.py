@@ -1,10 +1,10 @@
 """Runs on disk: one safetensors file per run, named by its key, its facts as JSON in the header.
 
 A file is written under a temporary name and then renamed, so that a reader sees the old run or the new one, never half
-of one. Nothing is unpickled; a damaged or foreign file raises `StoreError`: by a digest of the facts whenever they are
-read, by one of the tensors when a run is loaded, and by the checks of `serialization`. A file is self-contained: it has
+of one. Nothing is unpickled. A damaged or foreign file raises `StoreError`: the header's facts (recipe, seed, steps) are
+checked against a digest whenever they are read, the tensors when a run is loaded (`run_file_format.py` has the layout). A file is self-contained: it has
 the text of a custom task's file and everything a fork inherited from its parent. Beyond the size limit the least
-recently used files are deleted, results that lie beside the runs included.
+recently used files are deleted, with the `.json` results beside them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from core.errors import ConfigError
-from core.messages import Text
 from core.runs.atomic_files import PART, atomic_replacement, is_stale, part_path
 from core.runs.fork import ForkRecipe
 from core.runs.recipes import Recipe
 from core.runs.run import FORMAT, Run, key_of, recipe_from_dict
-from core.runs.serialization import TEXT, InvalidRunFile, digest, pack, restore
+from core.runs.run_file_format import TEXT, InvalidRunFile, digest, pack, restore
 from core.seeding import check_seed
 from core.tasks.custom.files import with_text, without_text
+from core.translatable import Text
 
 SUFFIX, RESULT = ".safetensors", ".json"
 READ_ERRORS = (  # raised by damaged files

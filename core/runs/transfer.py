@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from core.errors import ConfigError
-from core.messages import Text
 from core.models import configure
 from core.runs.fork import ForkRecipe, check_shapes, make_origin, origin_weights, split_changes
 from core.runs.recipes import Recipe
 from core.tasks.base import ENCODER_DECODERS, FORMS, SPECIAL, Task
 from core.training.options import Training
+from core.translatable import Text
 
 if TYPE_CHECKING:
     from core.runs.run import Run

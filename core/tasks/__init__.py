@@ -5,7 +5,7 @@
 """
 
 from core.tasks.base import DataError, Task, WorkedExample
-from core.tasks.custom.tasks import custom_task
+from core.tasks.custom.custom_task import custom_task
 from core.tasks.layouts import Batch, Examples
 from core.tasks.registry import TASKS, as_task, task, tasks
 

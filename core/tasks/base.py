@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from core.config.families import CONFIGS, RecurrentConfig, Seq2SeqConfig
 from core.config.options import Options
 from core.errors import InputError
-from core.messages import Text, join_texts, verbatim
 from core.models import FAMILIES, is_encoder_decoder
 from core.tasks.baselines import majority_accuracy
 from core.tasks.layouts import BOS, EOS, LAYOUTS, PAD, Batch, Examples, decode_spans, lay_out_spans
@@ -29,6 +28,7 @@ from core.tasks.validation import (
     too_few_problems,
     unsuitable_model,
 )
+from core.translatable import Text, join_texts, verbatim
 
 HEADS = {  # by form, the usual one first
     "label": ("classifier",),

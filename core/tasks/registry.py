@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from core.errors import ConfigError, unknown_name
-from core.messages import Text
 from core.tasks.base import Task
 from core.tasks.language.characters import Characters
 from core.tasks.language.dates import Dates
@@ -24,6 +23,7 @@ from core.tasks.synthetic.modular_addition import ModularAddition
 from core.tasks.synthetic.parity import Parity
 from core.tasks.synthetic.recall import Recall
 from core.tasks.synthetic.scratchpad import ScratchpadParity
+from core.translatable import Text
 
 TASKS: dict[str, type[Task]] = {
     task.name: task

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.config.catalogue import choice, integer, number, option, switch
-from core.messages import Text
+from core.translatable import Text
 
 MIN_LEN = integer("min_len", 1, 512, Text("The shortest problem."))
 MAX_LEN = integer("max_len", 1, 512, Text("The longest problem in training."))

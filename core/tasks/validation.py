@@ -13,7 +13,7 @@ from torch import nn
 from core.config.families import Config
 from core.config.options import to_python_number
 from core.errors import ConfigError, InputError
-from core.messages import Text
+from core.translatable import Text
 
 if TYPE_CHECKING:
     from core.tasks.base import Task

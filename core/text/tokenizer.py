@@ -18,7 +18,6 @@ from tokenizers import Encoding, decoders, normalizers
 from tokenizers import Tokenizer as Backend
 
 from core.errors import ConfigError, InputError, unknown_name
-from core.messages import Text, verbatim
 from core.text.sentencepiece import read_sentencepiece
 from core.text.tokenizer_kinds import (
     BERT_SPECIAL_TOKENS,
@@ -30,6 +29,7 @@ from core.text.tokenizer_kinds import (
     load_tokenizer_json,
     load_wordpiece,
 )
+from core.translatable import Text, verbatim
 
 VISIBLE_SPACES = str.maketrans({" ": "␣", "▁": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥"})
 KINDS: dict[str, Text] = {

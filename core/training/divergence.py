@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from core.messages import Text
 from core.training.options import Training
+from core.translatable import Text
 
 LOSS_FACTOR, PATIENCE = 2.0, 50
 

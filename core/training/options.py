@@ -8,8 +8,8 @@ from typing import Any
 from core.config.catalogue import choice, integer, number, option, switch
 from core.config.options import Options
 from core.errors import ConfigError
-from core.messages import Text
 from core.training.schedules import PointsOption, normalise_points
+from core.translatable import Text
 
 # fmt: off
 STEPS = integer("steps", 1, 1_000_000, Text("How many updates."))

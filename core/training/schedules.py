@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.config.options import Option, to_python_number
 from core.errors import ConfigError
-from core.messages import Text
+from core.translatable import Text
 
 if TYPE_CHECKING:
     from core.training.options import Training

@@ -11,7 +11,7 @@ from app.i18n import WORDS
 from app.routes import router
 from app.routes.errors import add_error_handlers
 from app.service import attention_arithmetic, bertviz_frame, payload
-from app.service.attention_maps import GRID_SIDE
+from app.service.attention_stack import GRID_SIDE
 from app.service.inputs import held_out_input, input_from_text
 from app.service.runs import shipped
 from app.service.snapshot_arrays import collect_arrays

@@ -10,7 +10,7 @@ from babel.messages.pofile import write_po
 
 import core
 from app import i18n
-from core.messages import Text, join_texts, plural_text, text_hook, verbatim
+from core.translatable import Text, join_texts, plural_text, text_hook, verbatim
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = importlib.util.spec_from_file_location("words", ROOT / ".ci/words.py")

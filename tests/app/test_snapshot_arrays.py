@@ -10,8 +10,8 @@ import torch
 
 import core
 from app.main import STATIC
-from app.service import attention_maps, payload, snapshot_arrays
-from app.service.attention_maps import EXACT_BYTES, GRID_BYTES, allocate_weights, pool, store_weights, tile_side
+from app.service import attention_stack, payload, snapshot_arrays
+from app.service.attention_stack import EXACT_BYTES, GRID_BYTES, allocate_weights, pool, store_weights, tile_side
 from app.service.inputs import MAX_INPUT_TOKENS, held_out_input, input_from_text, max_tokens
 from app.service.runs import shipped
 from app.service.snapshot_arrays import collect_arrays
@@ -126,7 +126,7 @@ def test_measures_of_a_long_input_are_those_of_its_exact_weights():
     weights = tape["blocks.0.attn.weights"][0]
     torch.testing.assert_close(stack.measures["entropy"][0, 0], measures.entropy(weights))
     torch.testing.assert_close(stack.measures["induction"][0, 0], measures.induction(weights, model_input.ids))
-    assert stack.weights.shape[-1] <= attention_maps.GRID_SIDE < 200
+    assert stack.weights.shape[-1] <= attention_stack.GRID_SIDE < 200
 
 
 @pytest.mark.parametrize("name", shipped.names())

@@ -23,9 +23,9 @@ from app.main import make_app
 from app.service.runs.job_service import JobSettings, job_service
 from app.service.runs.loaded_run import LoadedRun
 from app.service.runs.run_registry import RunEntry, register_run
-from core.messages import verbatim
 from core.runs.recipes import make_recipe
 from core.runs.run import Run
+from core.translatable import verbatim
 
 WIDE = {"n_layers": 12, "n_heads": 12, "d_model": 48, "d_ff": 48}
 FRAMES, HEADS, SIDE = 24, 8, 16  # of the picture that both sides show

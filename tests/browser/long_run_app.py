@@ -11,11 +11,11 @@ import uvicorn
 from app.main import make_app
 from app.service.runs.loaded_run import LoadedRun
 from app.service.runs.run_registry import RunEntry, register_run
-from core.messages import Text, verbatim
 from core.runs.recipes import make_recipe
 from core.runs.run import Run
 from core.training.loop import Step
 from core.training.snapshots import Snapshot
+from core.translatable import Text, verbatim
 
 NAME, TOKENS, LAYERS, HEADS = "long-bert", 512, 12, 12
 ODD_NAME, ODD_LSTM = "odd-gpt", "odd-lstm"

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 import core
-from app.i18n import WORDS
+from app.i18n import WORDS, translate
 from app.service.training.requests import parameter_count
 from core.runs.recipes import make_recipe
 from tests.browser.page_driver import choose_run, page_state, wait_until
@@ -27,11 +27,11 @@ def test_first_look_has_a_worked_example_and_one_button(new_page, size, theme, l
     task, words = core.task("parity"), WORDS[locale[:2]]
     expect(page.locator("#tab-train-button")).to_have_text(words["tab_train"])
     hero = page.locator(".train-hero")
-    expect(hero.locator(".hero-help")).to_have_text(getattr(task.help, locale[:2]))
+    expect(hero.locator(".hero-help")).to_have_text(translate(task.help, locale[:2]))
     one = task.evaluation(1)
     source = one.source[0, : one.source_lengths[0]].tolist()
     expect(hero.locator(".token:not(.answer-token)")).to_have_text(task.show(source))
-    expect(hero.locator(".answer-token")).to_have_text(getattr(task.label_names[int(one.target[0])], locale[:2]))
+    expect(hero.locator(".answer-token")).to_have_text(translate(task.label_names[int(one.target[0])], locale[:2]))
     expect(page.locator(".train-foot .train-go")).to_be_visible()
     expect(page.locator(".train-facts")).to_contain_text(f"{parameter_count(core.recipe('lstm', 'parity')):,}")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "wider than the screen"

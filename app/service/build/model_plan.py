@@ -9,7 +9,7 @@ from app.i18n import in_all_languages
 from app.service.build.controls import controls
 from core.architecture.anatomy import Anatomy, Part
 from core.config.families import CONFIGS, Config, EncoderDecoderConfig
-from core.messages import Text, verbatim
+from core.translatable import Text, verbatim
 
 MAIN_OPTIONS = (  # shown first, in this order
     "n_layers", "n_heads", "d_model", "d_ff", "cell", "d_embed", "d_hidden", "vocab_size", "attention", "position",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.messages import Text, verbatim
+from core.translatable import Text, verbatim
 
 OPTION_TITLES: dict[str, Text] = {
     # models

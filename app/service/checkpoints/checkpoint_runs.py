@@ -30,8 +30,8 @@ from app.service.lru_cache import LRUCache
 from app.service.runs.loaded_run import LoadedRun
 from core import InputError
 from core.decoding import can_generate
-from core.messages import verbatim
 from core.runs.pretrained_run import PretrainedRun
+from core.translatable import verbatim
 
 DEFAULT_NEW_TOKENS = 20  # generated unless another number is chosen
 SHAPE_OPTIONS = ("n_layers", "n_heads", "position")  # options of the model in the metadata

@@ -22,10 +22,10 @@ from app.service.checkpoints.locations import HUB_CACHE, CheckpointLocation
 from core import InputError
 from core.config.families import TransformerConfig
 from core.decoding import special_tokens_of
-from core.messages import Text, join_texts, verbatim
 from core.pretrained import Checkpoint
 from core.pretrained.hub import HubOptions, fetch_checkpoint
 from core.runs.pretrained_run import PretrainedRun, check_vocabulary
+from core.translatable import Text, join_texts, verbatim
 
 PROBE_BYTES = 16_000_000  # read to measure the speed of the disk
 MIN_BYTES_PER_SECOND = 1e6

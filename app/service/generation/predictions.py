@@ -13,7 +13,7 @@ from core.analysis import measures
 from core.capture.tape import Tape
 from core.layers.task_heads.crf import Crf
 from core.layers.task_heads.heads import IGNORE, CrfHead
-from core.messages import Text, verbatim
+from core.translatable import Text, verbatim
 
 NEXT_SENTENCE_LABELS = (Text("the second sentence follows"), Text("it does not follow"))
 

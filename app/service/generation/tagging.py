@@ -17,8 +17,8 @@ from app.service.inputs import AnyRun, ModelInput
 from app.service.payload import Parts
 from core.layers.task_heads.crf import Crf
 from core.layers.task_heads.heads import IGNORE, CrfHead
-from core.messages import Text
 from core.tasks import Task
+from core.translatable import Text
 
 BEGIN, END = Text("start"), Text("end")
 

@@ -25,10 +25,10 @@ from core import InputError
 from core.analysis.training_events import TrainingEvent, find_training_events
 from core.decoding import can_generate
 from core.jobs.outcome import load_outcome
-from core.messages import Text
 from core.runs.run import Run
 from core.runs.store import StoreError
 from core.training.snapshots import Snapshot
+from core.translatable import Text
 
 LOADED_RUNS_BYTES, MAX_LOADED_RUNS = 1_000_000_000, 32
 RESPONSE_CACHE_BYTES = 256_000_000  # of all responses of all sessions

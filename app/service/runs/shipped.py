@@ -22,10 +22,10 @@ from app.service.runs.loaded_run import LoadedRun
 from app.service.runs.shipped_weights import pack, unpack
 from app.service.runs.thinning import thin_steps
 from core.analysis.training_events import TrainingEvent, find_training_events
-from core.messages import Text, text_hook
 from core.runs.run import Run, recipe_from_dict
 from core.training.loop import Step
 from core.training.optimisers import load_parameters
+from core.translatable import Text, text_hook
 
 FOLDER = Path(__file__).resolve().parents[3] / "static/runs"
 EVALUATION_PROBLEMS = 512  # held-out

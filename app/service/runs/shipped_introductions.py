@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from core.messages import Text
+from core.translatable import Text
 
 
 class Introduction(NamedTuple):

@@ -15,11 +15,11 @@ from app.service.training.requests import FROM_TASK
 from app.service.training.titles import family_title, task_title, variant_title
 from core import Option
 from core.config.families import CONFIGS
-from core.messages import verbatim
 from core.runs.recipes import RECIPES, SOLVED
 from core.tasks import TASKS
-from core.tasks.custom.tasks import CustomTask
+from core.tasks.custom.custom_task import CustomTask
 from core.training.options import Training
+from core.translatable import verbatim
 
 MAIN_OPTIONS = (  # shown first, in this order
     "n_layers", "n_heads", "d_model", "d_hidden", "cell", "attention", "position", "causal", "forget_bias",

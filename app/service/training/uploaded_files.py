@@ -1,4 +1,4 @@
-"""Files of the user on the Train tab: the custom task of a file, and a cache of the files sent last."""
+"""Uploaded files of the Train tab: size limits and a cache of the last ones; `core.tasks.custom` makes the task."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from core import ConfigError, Text
+from core.tasks.custom.custom_task import CustomTask, custom_task
 from core.tasks.custom.files import Content
-from core.tasks.custom.tasks import CustomTask, custom_task
 
 MAX_FILE_BYTES = 5_000_000
 MAX_FILES = 8

@@ -1,7 +1,8 @@
-"""Diagnosis of a run that fails: `diagnose(collect_evidence(run))`.
+"""Which diagnoses apply to a run that fails: `diagnose(collect_evidence(run))`.
 
-A run that reaches its goal has no diagnosis, whatever its heads and gates look like. For others, causes come before
-symptoms: that accuracy stays at chance is reported only if no rule explains it.
+Causes, each with its remedy, are the rules in `rules.py`, symptoms those in `symptoms.py`. A run that reaches its goal has
+no diagnosis, whatever its heads and gates look like. Causes come before symptoms: that accuracy stays at chance is
+reported only if no rule explains it.
 """
 
 from __future__ import annotations

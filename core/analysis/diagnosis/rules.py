@@ -9,7 +9,7 @@ from typing import Any
 
 from core.analysis.diagnosis.evidence import Evidence, differences
 from core.config.families import TransformerConfig
-from core.messages import Text
+from core.translatable import Text
 
 SHUT, SATURATED = 0.1, 0.9  # a gate's mean; the share of its values near 0 or 1
 GENERALISATION_GAP = 0.08  # training minus held-out accuracy, from which on it memorises

@@ -7,7 +7,7 @@ from statistics import fmean
 from core.analysis.diagnosis.evidence import Evidence, differences
 from core.analysis.diagnosis.rules import Diagnosis, better_lr
 from core.config.families import TransformerConfig
-from core.messages import Text
+from core.translatable import Text
 
 AT_CHANCE = 0.1  # of the way from chance to 1
 UNIFORM = 0.97  # normalised entropy of a head that attends to all tokens alike

@@ -1,4 +1,6 @@
-"""Starts workers on a Ray cluster, with the interface of the launcher for this machine.
+"""Starts the driver process (`driver.py`), which creates the workers on a Ray cluster as actors.
+
+The interface is that of the launcher for this machine.
 
 The caller never imports ray; a process of its own does (`core.jobs.ray.driver`), and can be lost without harm.
 """
@@ -19,8 +21,8 @@ from core.jobs.failures import CLUSTER_LOST, NO_ADDRESS, NO_PROCESSORS, NO_RAY, 
 from core.jobs.messages import Kill
 from core.jobs.worker_handle import WorkerHandle
 from core.jobs.worker_launcher import WorkerLauncher
-from core.messages import Text
 from core.runs.store import Store
+from core.translatable import Text
 
 CONNECT_SECONDS = 60.0  # most of it is for importing torch and ray on a busy machine
 REACH_SECONDS = 3.0

@@ -36,10 +36,10 @@ from core.jobs.messages import (
     WorkerReply,
 )
 from core.jobs.worker.monitor import Monitor
-from core.messages import Text
 from core.runs.run import Run, recipe_from_dict
 from core.runs.store import Store, StoreError
 from core.training.loop import Diverged, Step
+from core.translatable import Text
 
 REPORT_SECONDS = 0.1  # between two reports of steps within a slice
 MOST_STORING = 0.1  # share of the time that may go into checkpoints

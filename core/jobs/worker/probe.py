@@ -15,10 +15,10 @@ from core.capture.tape import capture
 from core.decoding import generate
 from core.jobs.worker.probe_maps import GateMap, HeadMap, gate_maps, head_maps, visible
 from core.layers.task_heads.heads import IGNORE, TaskHead
-from core.messages import Text, join_texts, verbatim
 from core.models.eval_mode import eval_mode
 from core.runs.run import Run
 from core.tasks.layouts import EOS, Examples, prompt, target_with_eos
+from core.translatable import Text, join_texts, verbatim
 
 PROBLEMS = 6
 MOST_ANSWERS = 24  # tokens, labels or spans shown of one problem

@@ -1,4 +1,7 @@
-"""BERT, and those that share its names: RoBERTa (positions from row 2 on) and RoFormer (no position table)."""
+"""BERT checkpoints, and those with the same keys: RoBERTa (positions from row 2 on) and RoFormer (no position table).
+
+`config.json` in and out, and the key map from their weights to ours.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 from core.config.families import BertConfig
 from core.pretrained.config_reader import HF_ACTIVATIONS, ConfigReader
 from core.pretrained.families.family import NO_HEAD, Family, Names, ParsedConfig
-from core.pretrained.key_maps import KeyMap, combine, rules
+from core.pretrained.key_map import KeyMap, combine, rules
 
 
 def _trunk(prefix: str, positions: bool = True) -> KeyMap:

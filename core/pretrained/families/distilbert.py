@@ -1,4 +1,7 @@
-"""DistilBERT: BERT's stack under other names, without segments and without a pooler (Sanh et al. 2019)."""
+"""DistilBERT checkpoints (Sanh et al. 2019): `config.json` in and out, and the key map from their weights to ours.
+
+BERT's stack under other names, without segments and without a pooler.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 from core.config.families import BertConfig
 from core.pretrained.config_reader import HF_ACTIVATIONS, ConfigReader
 from core.pretrained.families.family import NO_HEAD, Family, Names, ParsedConfig
-from core.pretrained.key_maps import KeyMap, combine, rules
+from core.pretrained.key_map import KeyMap, combine, rules
 
 _TRUNK = KeyMap(
     rules(

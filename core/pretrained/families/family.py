@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.config.families import Config
-from core.messages import Text
 from core.pretrained.config_reader import ConfigReader
 from core.pretrained.errors import PretrainedError
-from core.pretrained.key_maps import KeyMap
+from core.pretrained.key_map import KeyMap
+from core.translatable import Text
 
 NO_HEAD = Text(
     "The checkpoint has no head: the logits are the hidden states themselves.",

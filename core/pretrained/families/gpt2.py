@@ -1,4 +1,7 @@
-"""GPT-2. Its matrices are stored as (in, out), and queries, keys and values as one."""
+"""GPT-2 checkpoints: `config.json` in and out, and the key map from their weights to ours.
+
+Their matrices are stored as (in, out), and queries, keys and values are fused in one matrix.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from core.config.families import GptConfig
 from core.pretrained.config_reader import HF_ACTIVATIONS, ConfigReader
 from core.pretrained.errors import PretrainedError
 from core.pretrained.families.family import NO_HEAD, TIED_HEAD, Family, Names, ParsedConfig
-from core.pretrained.key_maps import KeyMap, combine, rules
+from core.pretrained.key_map import KeyMap, combine, rules
 
 _TRUNK = KeyMap(
     rules(

@@ -1,4 +1,7 @@
-"""T5: v1.0 (relu, one table for input and output) and v1.1 with Flan (gated, a table of its own for the output)."""
+"""T5 checkpoints: `config.json` in and out, and the key map from their weights to ours.
+
+v1.0 (ReLU, one table for input and output), v1.1 and Flan-T5 (gated feed-forward, a table of its own for the output).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from core.config.families import T5Config
 from core.pretrained.config_reader import ACTIVATIONS, HF_ACTIVATIONS, ConfigReader
 from core.pretrained.errors import PretrainedError
 from core.pretrained.families.family import TIED_HEAD, Family, Names, ParsedConfig
-from core.pretrained.key_maps import KeyMap, rules
+from core.pretrained.key_map import KeyMap, rules
 
 GATED = {
     "gelu": "geglu-tanh",

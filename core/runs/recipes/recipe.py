@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.config.families import Config
-from core.messages import Text
 from core.models import configure
 from core.tasks import Task, task
 from core.training.options import Training
+from core.translatable import Text
 
 SOLVED = 0.99
 

@@ -1,12 +1,15 @@
-"""The registry of recipes by family, task and variant."""
+"""The registry of recipes: `RECIPES` by family, task and variant, and their look-up by name, `recipe("gpt", "induction")`.
+
+The entries are in `synthetic.py` and `language.py`; a `Recipe` (`recipe.py`) is a model, a task and training options.
+"""
 
 from __future__ import annotations
 
 from core.errors import ConfigError, unknown_name
-from core.messages import Text
 from core.runs.recipes.language import LANGUAGE_RECIPES
 from core.runs.recipes.recipe import Recipe, RecipeOptions, make_recipe
 from core.runs.recipes.synthetic import SYNTHETIC_RECIPES
+from core.translatable import Text
 
 RECIPES: dict[tuple[str, str], dict[str, RecipeOptions]] = {**SYNTHETIC_RECIPES, **LANGUAGE_RECIPES}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.messages import Text
 from core.runs.recipes.recipe import RecipeOptions
+from core.translatable import Text
 
 FIXED_LENGTH = {"min_len": 12, "max_len": 12}
 LINEAR_DECAY = {"schedule": "linear"}

@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-from core.messages import Text, plural_text, verbatim
 from core.tasks.base import DataError
+from core.translatable import Text, plural_text, verbatim
 
 MAX_BYTES = 20_000_000
 MAX_TOKENS = 512  # in one example

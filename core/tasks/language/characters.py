@@ -12,7 +12,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from core.messages import Text
 from core.tasks.base import SPECIAL, Examples, Task
 from core.tasks.language.grammar.bilingual import bilingual_grammar
 from core.tasks.language.grammar.optimal import NextWordModel
@@ -20,6 +19,7 @@ from core.tasks.language.grammar.templates import Token
 from core.tasks.language.grammar_task import NO_SPACE_BEFORE
 from core.tasks.layouts import remove_zeros
 from core.tasks.shared_options import MAX_WORDS, integer, option
+from core.translatable import Text
 
 LIMIT_SAMPLE = 256  # held-out texts on which the limits are measured
 WORD = re.compile(r" ?[A-Za-z]+|[.,?]|'s")  # as spelt, with the space before it

@@ -10,11 +10,11 @@ from functools import cached_property, lru_cache
 import torch
 from torch import Tensor
 
-from core.messages import Text
 from core.tasks.base import SPECIAL, Examples, Task
 from core.tasks.layouts import pad_rows
 from core.tasks.shared_options import integer, option
 from core.tasks.validation import check_order
+from core.translatable import Text
 
 # fmt: off
 MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]

@@ -7,12 +7,12 @@ from functools import cached_property, lru_cache
 
 from torch import Tensor
 
-from core.messages import Text, verbatim
 from core.tasks.base import SPECIAL
 from core.tasks.language.grammar.lexicon import LEXICON
 from core.tasks.language.grammar.templates import Grammar, Template, bio_tags, choose_phrases, fill_frame
 from core.tasks.language.grammar_task import GrammarTask
 from core.tasks.shared_options import MAX_WORDS, option
+from core.translatable import Text, verbatim
 
 KINDS = ["PER", "LOC", "ORG", "DATE"]
 NAMES = {

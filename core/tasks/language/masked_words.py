@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from core.config.families import BertConfig
 from core.errors import ConfigError
 from core.layers.masks import valid_mask
-from core.messages import Text
 from core.tasks.base import SPECIAL, Batch, Examples
 from core.tasks.language.entities import entity_grammar
 from core.tasks.language.grammar.lexicon import LEXICON
@@ -27,6 +26,7 @@ from core.tasks.language.grammar.templates import Grammar, Template
 from core.tasks.language.grammar_task import GrammarTask
 from core.tasks.layouts import lay_out_masked
 from core.tasks.shared_options import choice, number, option
+from core.translatable import Text
 
 BERT_TOKENS = ("[MASK]", "[CLS]", "[SEP]")
 MASK, CLS, SEP = len(SPECIAL), len(SPECIAL) + 1, len(SPECIAL) + 2

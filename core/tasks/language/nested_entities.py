@@ -7,13 +7,13 @@ from functools import cached_property, lru_cache
 
 from torch import Tensor
 
-from core.messages import Text
 from core.tasks.base import SPECIAL
 from core.tasks.language.entities import NAMES
 from core.tasks.language.grammar.lexicon import LEXICON
 from core.tasks.language.grammar.templates import Grammar, Template, choose_phrases, fill_frame
 from core.tasks.language.grammar_task import GrammarTask
 from core.tasks.shared_options import integer, option
+from core.translatable import Text
 
 KINDS = ["PER", "LOC", "ORG"]
 MAX_DEPTH = integer("max_depth", 1, 4, Text("How many names may lie within each other."))

@@ -7,12 +7,12 @@ from functools import cached_property
 
 from torch import Tensor
 
-from core.messages import Text
 from core.tasks.base import Batch, Examples
 from core.tasks.language.grammar.templates import Grammar
 from core.tasks.language.grammar_task import GrammarTask
 from core.tasks.language.masked_words import SEP, add_cls_and_sep, first_sentence, stories_grammar
 from core.tasks.layouts import lay_out_label, sentence_segments
+from core.translatable import Text
 
 
 @dataclass(frozen=True, kw_only=True)

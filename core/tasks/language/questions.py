@@ -11,12 +11,12 @@ from itertools import product
 
 from torch import Tensor
 
-from core.messages import Text
 from core.tasks.base import SPECIAL
 from core.tasks.language.grammar.lexicon import LEXICON
 from core.tasks.language.grammar.templates import Grammar, Template
 from core.tasks.language.grammar_task import GrammarTask
 from core.tasks.shared_options import integer, option
+from core.translatable import Text
 
 N_FACTS = integer("n_facts", 1, 3, Text("How many facts stand next to each other."))
 # Fact K has the people A and B. Each question names the part of the fact that answers it.

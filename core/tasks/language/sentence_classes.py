@@ -8,12 +8,12 @@ from functools import cached_property, lru_cache
 import torch
 from torch import Tensor
 
-from core.messages import Text
 from core.tasks.base import SPECIAL
 from core.tasks.language.grammar.lexicon import LEXICON
 from core.tasks.language.grammar.templates import Grammar, Template, choose_phrases, fill_frame
 from core.tasks.language.grammar_task import GrammarTask
 from core.tasks.shared_options import MAX_WORDS, option
+from core.translatable import Text
 
 LABELS = [Text("statement"), Text("negation"), Text("question"), Text("command")]
 SUBJECTS = ["{person1.en}", "the {role1.en}", "{pron1.en}", "the {role1.en} who {meet1.past} {person2.en}"]

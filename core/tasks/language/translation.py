@@ -7,13 +7,13 @@ from functools import cached_property
 
 import torch
 
-from core.messages import Text
 from core.tasks.base import SPECIAL, Examples
 from core.tasks.language.grammar.bilingual import bilingual_grammar
 from core.tasks.language.grammar.templates import Grammar
 from core.tasks.language.grammar_task import GrammarTask
 from core.tasks.length_range import LengthRange
 from core.tasks.shared_options import MAX_WORDS, MIN_WORDS, option
+from core.translatable import Text
 
 
 @dataclass(frozen=True, kw_only=True)

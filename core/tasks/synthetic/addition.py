@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.messages import Text
 from core.tasks.base import EOS, SPECIAL, Examples
 from core.tasks.layouts import remove_zeros
 from core.tasks.length_range import LengthRange
 from core.tasks.shared_options import integer, option, switch
+from core.translatable import Text
 
 FIRST = EOS + 1  # id of the first symbol
 PLUS = FIRST + 10

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from core.layers.masks import valid_mask
-from core.messages import Text
 from core.tasks.base import EOS, SPECIAL, Examples
 from core.tasks.length_range import LengthRange
 from core.tasks.shared_options import integer, option
+from core.translatable import Text
 
 FIRST = EOS + 1  # id of the first symbol
 KINDS = ("()", "[]", "{}", "<>")

@@ -9,11 +9,11 @@ from torch import Tensor
 
 from core.errors import ConfigError
 from core.layers.masks import valid_mask
-from core.messages import Text
 from core.tasks.base import EOS, SPECIAL, Examples, cached_chance
 from core.tasks.layouts import random_rows, reverse_rows
 from core.tasks.length_range import LengthRange
 from core.tasks.shared_options import MAX_LEN, N_SYMBOLS, UNIQUE, option
+from core.translatable import Text
 
 FIRST = EOS + 1  # id of the first symbol
 SHUFFLE_CHUNK = 4096  # problems shuffled at a time: each takes n_symbols random numbers of memory

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from core.messages import Text
 from core.tasks.base import Batch, Examples
 from core.tasks.layouts import concatenate, next_token_batch
 from core.tasks.shared_options import MAX_LEN, MIN_LEN, N_SYMBOLS, option
 from core.tasks.synthetic.copying import DistinctSymbols
+from core.translatable import Text
 
 
 @dataclass(frozen=True, kw_only=True)

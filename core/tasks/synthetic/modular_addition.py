@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.messages import Text, verbatim
 from core.tasks.base import EOS, SPECIAL, Examples, Task, problem_hash
 from core.tasks.shared_options import integer, number, option
+from core.translatable import Text, verbatim
 
 FIRST = EOS + 1  # id of the first symbol
 # fmt: off

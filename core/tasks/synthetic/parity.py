@@ -1,4 +1,7 @@
-"""Parity of the sum of a sequence: one bit of memory over the whole sequence."""
+"""The parity task: is the sum of a sequence odd? One label per sequence, or with `RunningParity` one per prefix.
+
+Solving it takes one bit of state that is carried over the whole sequence.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from core.messages import Text
 from core.tasks.base import Batch, Examples
 from core.tasks.layouts import random_rows
 from core.tasks.length_range import LengthRange
 from core.tasks.shared_options import N_SYMBOLS, option
+from core.translatable import Text
 
 FIRST = 2  # 0 is padding, 1 is reserved
 

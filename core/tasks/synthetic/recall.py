@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import torch
 
 from core.layers.masks import valid_mask
-from core.messages import Text, verbatim
 from core.tasks.base import EOS, SPECIAL, Examples
 from core.tasks.layouts import append_token
 from core.tasks.length_range import LengthRange
 from core.tasks.shared_options import integer, option
 from core.tasks.synthetic.copying import symbol_names
+from core.translatable import Text, verbatim
 
 FIRST = EOS + 1  # id of the first symbol
 # fmt: off

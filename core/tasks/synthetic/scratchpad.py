@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from core.layers.task_heads.heads import IGNORE
-from core.messages import Text
 from core.tasks.base import Batch, Examples
 from core.tasks.synthetic.copying import FIRST, RunningParity
+from core.translatable import Text
 
 EVEN = FIRST + 2  # after the two bits; EVEN + 1 is odd
 

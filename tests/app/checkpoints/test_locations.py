@@ -9,9 +9,9 @@ import pytest
 from app.service.checkpoints import checkpoint_runs, locations
 from app.service.checkpoints.checkpoint_cache import DEFAULT_BUDGET
 from app.service.checkpoints.loading import CheckpointCost, hub_cost, without_paths
-from core.messages import Text
 from core.pretrained.checkpoint_folder import CheckpointFolder
 from core.pretrained.hub import RemoteCheckpoint
+from core.translatable import Text
 from tests.app.checkpoints import small_checkpoints
 from tests.app.checkpoints.small_checkpoints import post, wait_for
 

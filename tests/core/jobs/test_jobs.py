@@ -145,7 +145,7 @@ def test_a_rewind_does_not_empty_what_a_worker_goes_on_with(jobs):
 
 
 def test_of_many_paused_runs_the_oldest_are_stopped(jobs, monkeypatch):
-    monkeypatch.setattr("core.jobs.pool.MOST_PAUSED", 2)
+    monkeypatch.setattr("core.jobs.jobs.MOST_PAUSED", 2)
     paused = [jobs.start(small(2_000), next(SEEDS)) for _ in range(4)]
     for job in paused:
         until(lambda job=job: job.progress)

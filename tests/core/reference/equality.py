@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 import core
 from core.models import Output
-from core.pretrained.key_maps import KeyMap, to_ours
+from core.pretrained.key_map import KeyMap, to_ours
 
 
 def randomise(model: nn.Module, std: float = 0.2, seed: int = 0) -> nn.Module:

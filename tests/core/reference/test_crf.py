@@ -7,7 +7,7 @@ import torch
 from torchcrf import CRF
 
 from core.layers.task_heads.crf import Crf
-from core.pretrained.key_maps import KeyMap, rules
+from core.pretrained.key_map import KeyMap, rules
 from tests.core.reference.equality import assert_equal, assert_equal_gradients, copy_weights, padded_batch, randomise
 
 TORCHCRF = KeyMap(

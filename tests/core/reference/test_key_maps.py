@@ -11,7 +11,7 @@ from torch import nn
 
 import core
 from core.pretrained.families import family_by_config
-from core.pretrained.key_maps import KeyMap, KeyMapError, to_ours, to_theirs
+from core.pretrained.key_map import KeyMap, KeyMapError, to_ours, to_theirs
 from tests.core.reference.equality import copy_weights, randomise
 
 BERT_SIZES = {

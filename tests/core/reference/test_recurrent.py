@@ -11,7 +11,7 @@ import core
 from core.layers.recurrent import engine as recurrent_engine
 from core.layers.recurrent.cells import RecurrentStack
 from core.layers.recurrent.engine import State
-from core.pretrained.key_maps import KeyMap, rules
+from core.pretrained.key_map import KeyMap, rules
 from tests.core.reference.equality import assert_equal, assert_equal_gradients, copy_weights, padded_batch, randomise
 
 WITHIN = 1e-5

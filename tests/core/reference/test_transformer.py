@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import core
-from core.pretrained.key_maps import KeyMap, rules
+from core.pretrained.key_map import KeyMap, rules
 from tests.core.reference.equality import assert_equal, assert_equal_gradients, copy_weights, padded_batch, randomise
 
 WITHIN = 1e-5

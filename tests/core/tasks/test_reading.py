@@ -9,8 +9,8 @@ import core
 from core import InputError
 from core.config.families import CONFIGS
 from core.errors import ConfigError
-from core.messages import Text
 from core.tasks import DataError, tasks
+from core.translatable import Text
 from tests.words import chinese
 
 HOSTILE = [

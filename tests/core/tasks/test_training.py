@@ -10,12 +10,12 @@ import torch
 
 import core
 from core.config.families import CONFIGS
-from core.messages import Text
 from core.tasks import Task, tasks
 from core.tasks.base import ENCODER_DECODERS, FORMS
-from core.tasks.custom.tasks import custom_task
+from core.tasks.custom.custom_task import custom_task
 from core.training import train
 from core.training.loop import count_correct
+from core.translatable import Text
 from tests.words import chinese
 
 SIZES = {"n_layers": 1, "d_embed": 8, "d_hidden": 8, "d_model": 16, "n_heads": 2, "d_ff": 16}

@@ -33,11 +33,11 @@ from core.jobs.scheduler import Scheduler
 from core.jobs.worker_handle import WorkerHandle
 from core.jobs.worker_launcher import WorkerLauncher
 from core.jobs.worker_pool import WorkerPool
-from core.messages import Text
 from core.runs.fork import ForkRecipe
 from core.runs.recipes import Recipe
 from core.runs.run import key_of
 from core.runs.store import Store, StoreError
+from core.translatable import Text
 
 MOST_PAUSED = 100  # beyond it, those paused longest are stopped; their training so far is stored
 log = logging.getLogger(__name__)

@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor
 
-from core.messages import Text, verbatim
 from core.tasks.base import DataError, Examples, Task, measure_chance, problem_hash
 from core.tasks.custom.dataset import UNKNOWN, Dataset, RaggedRows, build_vocabulary
 from core.tasks.custom.files import (
@@ -38,6 +37,7 @@ from core.tasks.custom.files import (
 )
 from core.tasks.language.grammar_task import join_words
 from core.tasks.shared_options import choice, integer, option
+from core.translatable import Text, verbatim
 
 WORDS = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s]"

@@ -1,4 +1,6 @@
-"""Maps between the state dict keys of other implementations and ours, in both directions, one rule per kind of weight.
+"""Key maps between state dicts of other implementations and ours, in both directions, one rule per kind of weight.
+
+The maps themselves are in `families/`, one file per kind of checkpoint.
 
 A key may hold `{i}` (a layer's number), `*` (weight or bias) and `{path}` (anything); each stands for the same text
 on both sides. A rule with several keys of ours is a fused weight: theirs is ours concatenated along the first axis.
@@ -15,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from core.errors import InputError
-from core.messages import Text
+from core.translatable import Text
 
 
 class KeyMapError(InputError):

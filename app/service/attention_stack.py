@@ -1,4 +1,4 @@
-"""Attention maps of one stack at every snapshot, filled layer by layer as the model runs; pooled where large.
+"""The attention maps of one stack of layers at every snapshot, stored layer by layer while `snapshot_arrays` runs the model.
 
 512 tokens × 144 heads are 151 MB at every snapshot. So each layer is processed as it is captured (`core.capture` with
 `keep`), and of long inputs only the largest weight of each tile is stored, in steps of 1/255. One head's exact map is
