@@ -26,7 +26,8 @@ def _majority_share(labels: Tensor) -> float:
 
 def _majority_by_position(target: Tensor) -> float:
     """target (problem, position). The majority is taken from one half of the problems and scored on the other:
-    otherwise a position that few problems reach would count as predictable."""
+    otherwise a position that few problems reach would count as predictable.
+    """
     correct = 0
     for fitted, scored in zip(target[::2].T, target[1::2].T, strict=True):
         counts = torch.bincount(fitted[fitted != IGNORE])

@@ -131,7 +131,8 @@ def stop_loading(location: CheckpointLocation) -> None:
 
 def list_checkpoints() -> list[dict[str, Any]]:
     """Summaries as in `run_registry.list_runs`. Cheap: reads names, sizes and dates of files, and of downloads the
-    index of their weights."""
+    index of their weights.
+    """
     return [
         {
             "name": location.name, "title": in_all_languages(verbatim(location.title)),

@@ -112,7 +112,8 @@ def copy_weights(model: nn.Module, progress: LoadProgress) -> None:
 
 def download_checkpoint(location: CheckpointLocation, commit: str | None, progress: LoadProgress) -> None:
     """Download from the hub into the cache below the root: the commit whose cost was shown, even if the branch has
-    moved since."""
+    moved since.
+    """
     where = HubOptions(
         location.root / HUB_CACHE, commit, progress=lambda done, total: progress.report(done / max(1, total))
     )

@@ -79,7 +79,7 @@ def check_bytes(name: str, count: int) -> None:
 
 
 def decode(name: str, data: bytes | bytearray) -> str:
-    """The file's text, with newlines as \\n. UTF-8, or the encoding of its byte order mark; none is guessed."""
+    r"""The file's text, with newlines as \n. UTF-8, or the encoding of its byte order mark; none is guessed."""
     if not isinstance(data, bytes | bytearray):
         kind = type(data).__name__
         fail(

@@ -35,7 +35,8 @@ class Copy(LengthRange):
     @property
     def chance(self) -> float:
         """Up to `min_len` the best constant answer is any symbol: 1 / n_symbols. From there on it is the end token,
-        right once per sequence; or still a symbol, where more than n_symbols lengths go on."""
+        right once per sequence; or still a symbol, where more than n_symbols lengths go on.
+        """
         lengths = self.max_len - self.min_len + 1
         ends = sum(max(1, (self.max_len - i) / self.n_symbols) for i in range(self.min_len, self.max_len + 1))
         return (self.min_len * lengths / self.n_symbols + ends) / (lengths * (1 + (self.min_len + self.max_len) / 2))

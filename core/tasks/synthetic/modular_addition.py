@@ -61,7 +61,7 @@ class ModularAddition(Task):
         return self.problems(torch.cartesian_prod(numbers, numbers))
 
     def problems(self, numbers: Tensor) -> Examples:
-        """numbers (n, 2) → rows "a + b =" """
+        """Rows "a + b =" of numbers (n, 2)."""
         plus = torch.full_like(numbers[:, :1], FIRST + self.modulus)
         rows = torch.cat([FIRST + numbers[:, :1], plus, FIRST + numbers[:, 1:], plus + 1], dim=1)
         return Examples(rows, torch.full((len(rows),), 4), numbers.sum(1) % self.modulus)

@@ -54,7 +54,8 @@ class NextWordModel:
 
     def candidates(self, token: Token, row: int, fillers: Fillers) -> list[int]:
         """The words a slot may hold, all equally likely. A category's later slots depend on its first, whose word
-        precedes them."""
+        precedes them.
+        """
         if token.slot in fillers:
             return fillers[token.slot]
         slots = self.grammar.templates[row].slots
@@ -113,7 +114,8 @@ def _template_posterior(
     grammar: Grammar, side: str, row: int, log_likelihood: Tensor
 ) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
     """(n,): log p(template, observations); and per position the words it may hold, with
-    p(word | template, observations) (n, words)."""
+    p(word | template, observations) (n, words).
+    """
     template, tokens = grammar.templates[row], grammar.templates[row].parsed[side][0]
     log_joint = log_likelihood.new_full((len(log_likelihood),), float(grammar.weights[row].log()))
     slot_likelihood: dict[str, Tensor] = {}  # by slot, (n, size): log p(observations | the slot's word)

@@ -168,7 +168,8 @@ class Grammar:
         self, n: int, rng: torch.Generator, side: str, low: int | None = None, high: int | None = None
     ) -> tuple[Tensor, Tensor]:
         """(n,) templates whose `side` has from low to high tokens, or the nearest lengths there are; and fillers
-        (n, n_slots + 1), the index of each slot's word in its category; the last column, for fixed words, is 0."""
+        (n, n_slots + 1), the index of each slot's word in its category; the last column, for fixed words, is 0.
+        """
         templates = torch.multinomial(self.length_weights(side, low, high), n, replacement=True, generator=rng)
         random = torch.rand(n, self.n_slots, generator=rng)
         fillers = torch.zeros(n, self.n_slots + 1, dtype=torch.long)
