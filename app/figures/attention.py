@@ -1,0 +1,311 @@
+"""The Attention tab's figures: all heads, one head, rollout, report card, and the terms of one weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from app.figures.axes import categories, token_axes
+from app.figures.expressions import Array, Choose, Expression, Format, Linear, State, Tile
+from app.figures.live import Live
+from app.figures.theme import SIGNED, WEIGHT, colour
+
+ROLES = ("agreement", "induction", "previous", "own", "first")  # the more telling first, when shares are equal
+SHARES = frozenset(ROLES)  # measures from 0 to 1; the others go to their own largest
+FAINT = 0.25  # maps whose largest weight is below this are coloured up to that weight
+
+
+@dataclass
+class AttentionView:
+    """One stack of attention maps of a run on one input, at every snapshot of its training.
+
+    weights    (snapshot, layer, head, query, key), or pooled to the largest of every `pooled` × `pooled` cells
+    measures   name → (snapshot, layer, head)
+    allowed    (query, key): where the mask lets a query look; None: everywhere
+    rollout    (snapshot, layer, query, key) for self-attention
+    alignment  query → the keys it should look at, where the task knows
+    """
+
+    name: str
+    weights: Array
+    measures: dict[str, Array]
+    steps: list[int]
+    queries: list[str]
+    keys: list[str]
+    query_axis: str = "source"
+    key_axis: str = "source"
+    allowed: np.ndarray | None = None
+    rollout: Array | None = None
+    alignment: list[list[int]] | None = None
+    pooled: int = 0
+    has_heads: bool = True  # a recurrent decoder has one alignment and no heads
+    clear: float = 0.5  # the share of its weight from which a head has a role
+    trained: bool = True  # False: a checkpoint, whose training is not known
+    file: str = field(default="attention")
+
+    @cached_property
+    def role(self) -> Array:
+        """(snapshot, layer, head): 0 for none, else 1 + the index in `ROLES`"""
+        shares = self._shares
+        best = shares.argmax(0)
+        return Array(f"{self.name}.role", np.where(shares.max(0) >= self.clear, best + 1, 0).astype(np.int32))
+
+    @cached_property
+    def share(self) -> Array:
+        """(snapshot, layer, head): the share of its weight that the likeliest role explains"""
+        return Array(f"{self.name}.share", self._shares.max(0).astype(np.float32))
+
+    @cached_property
+    def since(self) -> Array:
+        """(snapshot, layer, head): the step of the first snapshot from which on it has had the role it has now"""
+        role, first = self.role.values, np.zeros(self.role.values.shape, np.int32)
+        for snapshot in range(1, len(role)):
+            first[snapshot] = np.where(role[snapshot] == role[snapshot - 1], first[snapshot - 1], snapshot)
+        return Array(f"{self.name}.since", np.asarray(self.steps, np.int32)[first])
+
+    @cached_property
+    def limit(self) -> Array:
+        """(snapshot, layer, head): the weight that gets the strongest colour"""
+        largest = self.weights.values.max((-2, -1)) * self.weights.unit
+        return Array(
+            f"{self.name}.limit", np.where((largest < FAINT) & (largest > 0), largest, 1.0).astype(np.float32)
+        )
+
+    @property
+    def who(self) -> Expression:
+        """Head **1.0**, or The **alignment**"""
+        if not self.has_heads:
+            return Format("The **alignment**")
+        return Format("Head **{layer}.{head}**", layer=State("layer"), head=State("head"))
+
+    @property
+    def heading(self) -> Expression:
+        if not self.has_heads:
+            return Format("The alignment")
+        return Format("Head {layer}.{head}", layer=State("layer"), head=State("head"))
+
+    @property
+    def step(self) -> Expression:
+        return Array("steps", np.asarray(self.steps, np.int32))["snapshot"]
+
+    @property
+    def _shares(self) -> np.ndarray:
+        missing = np.zeros(self.weights.values.shape[:3], np.float32)
+        return np.stack([self.measures[role].values if role in self.measures else missing for role in ROLES])
+
+
+CHOSEN = ("snapshot", "layer", "head")
+
+
+def all_heads(view: AttentionView) -> Live:
+    """Every head's map side by side: rows are layers, columns heads, each with its role below."""
+    _, layers, heads, rows, columns = view.weights.values.shape
+    gap_y, gap_x = max(2, round(0.3 * rows)), max(1, round(0.1 * columns))
+    high, wide = rows + gap_y, columns + gap_x
+    centres = [
+        [head * wide + (columns - 1) / 2, layer * high + rows - 0.5 + gap_y / 2]
+        for layer in range(layers)
+        for head in range(heads)
+    ]
+    short = heads > 8
+    labels = [
+        Choose(view.role["snapshot", layer, head], _role_labels(short))
+        for layer in range(layers)
+        for head in range(heads)
+    ]
+    figure = go.Figure(
+        [
+            go.Heatmap(zmin=0, showscale=False, hoverinfo="none"),
+            go.Scatter(x=[x for x, _ in centres], y=[y for _, y in centres], mode="text", textfont={"size": 10 if short else 12}, hoverinfo="skip"),
+        ],
+        {
+            "xaxis": {
+                "side": "top", "showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True,
+                "range": [-0.5 - gap_x / 2, heads * wide - 0.5 - gap_x / 2],
+                "tickvals": [head * wide + (columns - 1) / 2 for head in range(heads)], "ticktext": [str(head) for head in range(heads)],
+            },
+            "yaxis": {
+                "showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True,
+                "range": [layers * high - 0.5, -0.5 - gap_x / 2],
+                "tickvals": [layer * high + (rows - 1) / 2 for layer in range(layers)], "ticktext": [str(layer) for layer in range(layers)],
+            },
+            "margin": {"l": 24, "r": 4, "t": 24, "b": 4},
+            "shapes": [{"type": "rect", "line": {"width": 2.5}}],
+        },
+    )  # fmt: skip
+    caption = Format(
+        "Each row is a layer ({layers} in all), each column a head ({heads} per layer); stronger colour means more weight.",
+        layers=layers,
+        heads=heads,
+    )
+    return Live(
+        figure,
+        {
+            "data[0].z": Tile(view.weights["snapshot"], gap_y, gap_x),
+            "data[0].zmax": Array(f"{view.name}.limits", view.limit.values.max((1, 2)))["snapshot"],
+            "data[0].colorscale": WEIGHT,
+            "data[1].text": labels,
+            "data[1].textfont.color": colour("mute"),
+            "layout.shapes[0].x0": Linear(State("head"), wide, -0.5),
+            "layout.shapes[0].x1": Linear(State("head"), wide, columns - 0.5),
+            "layout.shapes[0].y0": Linear(State("layer"), high, -0.5),
+            "layout.shapes[0].y1": Linear(State("layer"), high, rows - 0.5),
+            "layout.shapes[0].line.color": colour("accent"),
+            "layout.plot_bgcolor": "rgba(0,0,0,0)",
+        },
+        title=Format("All heads"),
+        caption=caption,
+        file=Format("{name}-heads-step{step}", name=view.file, step=view.step),
+        click={"layer": Linear(State("y"), 1 / high, whole=True), "head": Linear(State("x"), 1 / wide, whole=True)},
+        arrows={"x": ("head", heads), "y": ("layer", layers)},
+        height=24 + round(min(110 * heads, 460) / heads * layers * high / wide) + 8,
+    )
+
+
+def _role_labels(short: bool) -> list[Expression]:
+    if short:
+        names = [Format("–"), Format("align"), Format("ind."), Format("prev."), Format("self"), Format("first")]
+    else:
+        names = [
+            Format("no role"),
+            Format("alignment"),
+            Format("induction"),
+            Format("previous"),
+            Format("itself"),
+            Format("first"),
+        ]
+    return list(names)
+
+
+def one_head(view: AttentionView) -> Live:
+    """One head's map: which query (row) gives how much of its weight to which key (column)."""
+    sentences = [
+        Format(
+            "{who} has no clear role on this input: its largest share is {share:.1%}.",
+            who=view.who,
+            share=view.share[CHOSEN],
+        ),
+        Format(
+            "{who} puts **{share:.0%}** of its weight where the right answer comes from (marked).",
+            who=view.who,
+            share=view.share[CHOSEN],
+        ),
+        Format(
+            "{who} puts **{share:.0%}** of its weight on tokens that **followed earlier occurrences** of the current one, where there were any.",
+            who=view.who,
+            share=view.share[CHOSEN],
+        ),
+        Format(
+            "{who} puts **{share:.0%}** of its weight on the **previous token**.",
+            who=view.who,
+            share=view.share[CHOSEN],
+        ),
+        Format(
+            "{who} puts **{share:.0%}** of its weight on the token **itself**.",
+            who=view.who,
+            share=view.share[CHOSEN],
+        ),
+        Format(
+            "{who} rests: **{share:.0%}** of its weight lies on the **first token**.",
+            who=view.who,
+            share=view.share[CHOSEN],
+        ),
+    ]
+    live = _map(view, view.weights[CHOSEN], view.limit[CHOSEN])
+    live.title, live.caption = view.heading, Choose(view.role[CHOSEN], sentences)
+    live.file = Format(
+        "{name}-{layer}.{head}-step{step}", name=view.file, layer=State("layer"), head=State("head"), step=view.step
+    )
+    if view.alignment and "agreement" in view.measures:
+        places = [(key, query) for query, keys in enumerate(view.alignment) for key in keys]
+        live.figure.add_scatter(
+            x=[x for x, _ in places], y=[y for _, y in places], mode="markers", hoverinfo="skip",
+            marker={"symbol": "square-open", "size": 9, "line": {"width": 1.5}},
+        )  # fmt: skip
+        live.bindings["data[1].marker.color"] = colour("amber")
+    return live
+
+
+def rollout(view: AttentionView) -> Live:
+    """Attention rollout (Abnar & Zuidema 2020): heads averaged, half of each layer passed on, multiplied up to this layer."""
+    assert view.rollout is not None
+    live = _map(view, view.rollout["snapshot", "layer"], 1.0)
+    live.title = Format("Rollout through layer {layer}", layer=State("layer"))
+    live.file = Format("{name}-rollout{layer}-step{step}", name=view.file, layer=State("layer"), step=view.step)
+    return live
+
+
+def _map(view: AttentionView, values: Any, limit: Any) -> Live:
+    """A token × token map with the mask laid over it and a frame around the chosen cell."""
+    rows, columns = view.queries, view.keys
+    figure = go.Figure(
+        go.Heatmap(
+            x=categories(columns), y=categories(rows), zmin=0, showscale=False,
+            hovertemplate="%{y} → %{x}: %{z:.4f}<extra></extra>",
+        ),
+        {
+            **token_axes(rows, columns),
+            "margin": {"l": 44, "r": 6, "t": 30, "b": 6},
+            "shapes": [{"type": "rect", "line": {"width": 2.5}}, *_hidden(view.allowed)],
+        },
+    )  # fmt: skip
+    bindings: dict[str, Any] = {
+        "data[0].z": values,
+        "data[0].zmax": limit,
+        "data[0].colorscale": WEIGHT,
+        "layout.shapes[0].x0": Linear(State("key"), offset=-0.5),
+        "layout.shapes[0].x1": Linear(State("key"), offset=0.5),
+        "layout.shapes[0].y0": Linear(State("query"), offset=-0.5),
+        "layout.shapes[0].y1": Linear(State("query"), offset=0.5),
+        "layout.shapes[0].line.color": colour("accent"),
+    }
+    if view.allowed is not None:
+        bindings["layout.shapes[1].fillcolor"] = colour("hidden")
+    return Live(
+        figure,
+        bindings,
+        click={"query": "y", "key": "x"},
+        arrows={"x": ("key", len(columns)), "y": ("query", len(rows))},
+        tokens={"x": [token for token in columns], "y": [token for token in rows]},
+        links={"x": view.key_axis, "y": view.query_axis},
+        height="square",
+    )
+
+
+def _hidden(allowed: np.ndarray | None) -> list[dict[str, Any]]:
+    """The cells the mask hides, as one shape: a rectangle for every run of them in a row."""
+    if allowed is None:
+        return []
+    paths = []
+    for row, open_cells in enumerate(allowed):
+        edges = np.flatnonzero(np.diff(np.concatenate([[True], open_cells.astype(bool), [True]]).astype(int)))
+        for start, end in edges.reshape(-1, 2):
+            paths.append(f"M{start - 0.5},{row - 0.5}H{end - 0.5}V{row + 0.5}H{start - 0.5}Z")
+    return [{"type": "path", "path": "".join(paths), "line": {"width": 0}, "layer": "above"}]
+
+
+def score_terms(terms: Any, q: Any, k: Any, kind: str = "dot") -> Live:
+    """The terms q_i · k_i of one score, dimension by dimension."""
+    values = np.asarray(terms, np.float32)
+    order = np.argsort(-np.abs(values), kind="stable")
+    few = int(np.searchsorted(np.cumsum(np.abs(values)[order]), np.abs(values).sum() / 2)) + 1
+    largest = int(order[0])
+    sentence = {
+        "dot": "Half of the sum of |q · k| comes from **{few}** of {width} dimensions; the largest is dimension **{unit}** with {term:.2f}.",
+    }.get(
+        kind,
+        "Half of the sum of |terms| comes from **{few}** of {width} units; the largest is unit **{unit}** with {term:.2f}.",
+    )
+    figure = go.Figure(
+        go.Bar(
+            y=values, customdata=np.stack([np.asarray(q), np.asarray(k)], 1), marker={"color": values, "cmid": 0},
+            hovertemplate="%{x}: q %{customdata[0]:.4f}, k %{customdata[1]:.4f}, term %{y:.4f}<extra></extra>",
+        ),
+        {"bargap": 0.15, "xaxis": {"showgrid": False}, "yaxis": {"nticks": 4}, "margin": {"l": 44, "r": 4, "t": 4, "b": 20}},
+    )  # fmt: skip
+    caption = Format(sentence, few=few, width=len(values), unit=largest, term=float(values[largest]))
+    return Live(figure, {"data[0].marker.colorscale": SIGNED}, caption=caption, height=132)

@@ -1,0 +1,53 @@
+"""Token axes: one category per position, so that a token that occurs twice stands twice, with its position in the hover."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+LONGEST = 14  # characters of a token on an axis
+MOST_TICKS = 64  # labels without a page that could measure its room
+
+
+def plain_text(token: str) -> str:
+    """Typed text as text: Plotly reads some HTML tags in labels, and these are never to be read in it."""
+    return escape(token, quote=False)
+
+
+def shortened(token: str, most: int = LONGEST) -> str:
+    return token if len(token) <= most else f"{token[: most - 1]}…"
+
+
+def tick_labels(tokens: list[str]) -> list[str]:
+    return [plain_text(shortened(token)) for token in tokens]
+
+
+def categories(tokens: list[str]) -> list[str]:
+    """`t (8)`: what a hover says of a position."""
+    return [f"{label} ({position})" for position, label in enumerate(tick_labels(tokens))]
+
+
+def token_axis(tokens: list[str], **more: Any) -> dict[str, Any]:
+    """An axis with a token at every position, as many labels as fit."""
+    every = max(1, -(-len(tokens) // MOST_TICKS))
+    return {
+        "type": "category",
+        "categoryorder": "array",
+        "categoryarray": categories(tokens),
+        "range": [-0.5, len(tokens) - 0.5],
+        "tickmode": "array",
+        "tickvals": list(range(0, len(tokens), every)),
+        "ticktext": tick_labels(tokens)[::every],
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        **more,
+    }
+
+
+def token_axes(rows: list[str], columns: list[str]) -> dict[str, Any]:
+    """Of a map: rows downwards, columns named above."""
+    return {
+        "xaxis": token_axis(columns, side="top", tickangle=0),
+        "yaxis": token_axis(rows, range=[len(rows) - 0.5, -0.5]),
+    }

@@ -1,0 +1,205 @@
+"""Expressions over arrays and state: what a figure's attributes and captions are bound to.
+
+A binding has to mean the same in Python (`evaluate`) and in the page (`static/js/live/expressions.js`), so there are few
+kinds, each plain data:
+
+    weights["snapshot", "layer", "head"]      a slice of an array, chosen by keys of the state
+    State("snapshot")                         the state itself
+    Linear(State("key"), offset=-0.5)         scale · x + offset, rounded down where `whole`
+    Choose(roles["snapshot"], ["a", "b"])     one of several expressions, by an index or a key
+    Tile(weights["snapshot"], 2, 1)           (row, column, y, x) side by side as one matrix, with gaps
+    Format("{share:.0%} of {n:,}", share=…)   a sentence in the reader's language; its template is a gettext message
+
+Lists and dicts of expressions are expressions; anything else stands for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from app.figures.numbers import fill
+
+Key = "str | int | Expression"
+Translate = Callable[[str, str], str]  # (message, language) → words
+
+
+class Expression:
+    """Base of all kinds; `evaluate`, `to_json`, `arrays_of` and `keys_of` walk them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """A named array; `array[keys]` is a slice by state. `unit` is what 1 stands for, where values travel as bytes."""
+
+    name: str
+    values: np.ndarray
+    unit: float = 1.0
+
+    def __getitem__(self, keys: Any) -> Slice:
+        by = keys if isinstance(keys, tuple) else (keys,)
+        if len(by) > self.values.ndim:
+            raise IndexError(f"{self.name} has {self.values.ndim} axes, not {len(by)}.")
+        return Slice(self, by)
+
+
+@dataclass(frozen=True, eq=False)
+class Slice(Expression):
+    """`array[state[by[0]], state[by[1]], …]`; an index beyond the end stands for the last."""
+
+    array: Array
+    by: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class State(Expression):
+    key: str
+
+
+@dataclass(frozen=True)
+class Linear(Expression):
+    of: Any
+    scale: float = 1.0
+    offset: float = 0.0
+    whole: bool = False  # rounded down
+
+
+@dataclass(frozen=True)
+class Tile(Expression):
+    """Small maps side by side as one matrix, so many empty cells (NaN) below and beside each."""
+
+    of: Any
+    gap_y: int = 1
+    gap_x: int = 1
+
+
+@dataclass(frozen=True)
+class Choose(Expression):
+    by: Any
+    among: list[Any] | dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Format(Expression):
+    message: str
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def __init__(self, message: str, /, **values: Any):
+        object.__setattr__(self, "message", message)
+        object.__setattr__(self, "values", values)
+
+
+def evaluate(
+    expression: Any, state: Mapping[str, Any], translate: Translate = lambda message, language: message
+) -> Any:
+    """The value of an expression in a state; texts in the state's `language`, English unless it says otherwise."""
+
+    def value(part: Any) -> Any:
+        match part:
+            case Slice(array, by):
+                values = array.values
+                for key in by:
+                    index = int(value(State(key) if isinstance(key, str) else key))
+                    values = values[min(index, len(values) - 1)]
+                scaled = values if array.unit == 1.0 else values * array.unit
+                return scaled if isinstance(scaled, np.ndarray) and scaled.ndim else scaled.item()
+            case State(key):
+                return state[key]
+            case Linear(of, scale, offset, whole):
+                result = scale * value(of) + offset
+                return int(np.floor(result)) if whole else result
+            case Tile(of, gap_y, gap_x):
+                return tile(np.asarray(value(of)), gap_y, gap_x)
+            case Choose(by, among):
+                chosen = value(by)
+                return value(among[chosen] if isinstance(among, dict) else among[min(int(chosen), len(among) - 1)])
+            case Format(message, values):
+                language = state.get("language", "en")
+                return fill(
+                    translate(message, language), {name: value(one) for name, one in values.items()}, language
+                )
+            case dict():
+                return {name: value(one) for name, one in part.items()}
+            case list():
+                return [value(one) for one in part]
+            case _:
+                return part
+
+    return value(expression)
+
+
+def tile(maps: np.ndarray, gap_y: int, gap_x: int) -> np.ndarray:
+    """(row, column, y, x) → (row · (y + gap_y) − gap_y, column · (x + gap_x) − gap_x)"""
+    rows, columns, height, width = maps.shape
+    padded = np.full((rows, columns, height + gap_y, width + gap_x), np.nan)
+    padded[:, :, :height, :width] = maps
+    whole = padded.transpose(0, 2, 1, 3).reshape(rows * (height + gap_y), columns * (width + gap_x))
+    return whole[: rows * (height + gap_y) - gap_y, : columns * (width + gap_x) - gap_x]
+
+
+def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
+    """The same expression for the page: kinds marked by "$", templates in every language."""
+    match expression:
+        case Slice(array, by):
+            return {"$": "slice", "array": array.name, "by": [to_json(key, translate, languages) for key in by]}
+        case State(key):
+            return {"$": "state", "key": key}
+        case Linear(of, scale, offset, whole):
+            of = to_json(of, translate, languages)
+            return {"$": "linear", "of": of, "scale": scale, "offset": offset, "whole": whole}
+        case Tile(of, gap_y, gap_x):
+            return {"$": "tile", "of": to_json(of, translate, languages), "gap": [gap_y, gap_x]}
+        case Choose(by, among):
+            return {
+                "$": "choose",
+                "by": to_json(by, translate, languages),
+                "among": to_json(among, translate, languages),
+            }
+        case Format(message, values):
+            template = {language: translate(message, language) for language in languages}
+            return {"$": "format", "template": template, "values": to_json(values, translate, languages)}
+        case dict():
+            return {name: to_json(one, translate, languages) for name, one in expression.items()}
+        case list():
+            return [to_json(one, translate, languages) for one in expression]
+        case np.ndarray():
+            return expression.tolist()
+        case _:
+            return expression
+
+
+def walk(expression: Any) -> Iterator[Expression]:
+    """Every expression within one, itself included."""
+    if isinstance(expression, Expression):
+        yield expression
+    match expression:
+        case Slice(_, by):
+            parts: Any = [key for key in by if not isinstance(key, str | int)]
+        case Linear(of, _, _, _) | Tile(of, _, _):
+            parts = [of]
+        case Choose(by, among):
+            parts = [by, *(among.values() if isinstance(among, dict) else among)]
+        case Format(_, values):
+            parts = values.values()
+        case dict():
+            parts = expression.values()
+        case list():
+            parts = expression
+        case _:
+            parts = ()
+    for part in parts:
+        yield from walk(part)
+
+
+def arrays_of(expression: Any) -> dict[str, Array]:
+    return {part.array.name: part.array for part in walk(expression) if isinstance(part, Slice)}
+
+
+def keys_of(expression: Any) -> set[str]:
+    """The keys of the state it depends on."""
+    keys = {part.key for part in walk(expression) if isinstance(part, State)}
+    keys |= {key for part in walk(expression) if isinstance(part, Slice) for key in part.by if isinstance(key, str)}
+    return keys | ({"language"} if any(isinstance(part, Format) for part in walk(expression)) else set())

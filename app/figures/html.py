@@ -1,0 +1,114 @@
+"""Live figures as a file: one HTML page with figures, arrays, the player and Plotly in it, that scrubs from disk.
+
+Every key of the state that chooses slices gets a slider. Arrays are stored once, in base64, as the page's route sends them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly
+
+from app.figures.live import Live, untranslated
+from app.figures.theme import TEMPLATES
+
+STATIC = Path(__file__).resolve().parents[2] / "static"
+SCRIPTS = ("payload.js", "live/expressions.js", "live/exports.js", "live/player.js")
+PAGE = """<!doctype html>
+<html lang="{language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title><style>{css}</style>{plotly}</head>
+<body class="{theme}"><main id="figures"></main><footer id="controls"></footer>
+<script type="application/json" id="page">{page}</script>
+<script type="module">{script}</script></body></html>
+"""
+CSS = """
+:root { --iv-ink: #1b2130; --iv-mute: #5d6577; --iv-accent: #0b7a75; --iv-paper: #faf9f6; --iv-line: #e4e2dc; }
+.dark { --iv-ink: #e8ebf2; --iv-mute: #a3abbd; --iv-accent: #4fc3b8; --iv-paper: #0f131c; --iv-line: #2a3142; }
+body { margin: 0; background: var(--iv-paper); color: var(--iv-ink); font: 15px/1.45 system-ui, sans-serif; }
+#figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 24px; padding: 20px; }
+#controls { position: sticky; bottom: 0; display: flex; gap: 24px; padding: 10px 20px; background: var(--iv-paper); border-top: 1px solid var(--iv-line); }
+#controls label { display: flex; gap: 8px; align-items: center; flex: 1; }
+#controls input { flex: 1; accent-color: var(--iv-accent); }
+"""
+PLAY = """
+const page = JSON.parse(document.getElementById("page").textContent);
+const bytes = Uint8Array.from(atob(page.arrays), (c) => c.charCodeAt(0)).buffer;
+const { arrays } = unpack(bytes), Plotly = window.Plotly;
+const state = page.state, sliders = {};
+const player = new Player({ state, templates: page.templates, plotly: async () => Plotly, set });
+function set(changes) {
+  Object.assign(state, changes);
+  for (const key of Object.keys(changes)) if (sliders[key]) sliders[key].value = state[key];
+  player.moved(Object.keys(changes));
+}
+for (const spec of page.figures) {
+  const box = document.createElement("figure");
+  box.className = "live";
+  box.innerHTML = '<h3 class="title"></h3><div class="plot"></div><p class="caption"></p>';
+  document.getElementById("figures").append(box);
+  player.add(box, spec, arrays);
+}
+for (const [key, count] of Object.entries(page.keys)) {
+  if (count < 2) continue;
+  const label = document.createElement("label"), slider = Object.assign(document.createElement("input"), { type: "range", min: 0, max: count - 1, value: state[key] });
+  slider.addEventListener("input", () => set({ [key]: Number(slider.value) }));
+  label.append(key, slider);
+  sliders[key] = slider;
+  document.getElementById("controls").append(label);
+}
+window.innerview = { state, set, player };
+"""
+
+
+def write_html(path: str | Path, *figures: Live, title: str = "InnerView", plotlyjs: str | bool = True, **state: Any) -> None:
+    """One page with these figures, which share their state. plotlyjs: True to hold Plotly's script in the file itself, or
+    the address of a script, as for a site of several pages."""
+    keys = {key: count for figure in figures for key, count in figure.keys().items()}
+    whole = {**dict.fromkeys(["query", "key", *keys], 0), "theme": "light", "language": "en", **state}
+    arrays = {name: array.values for figure in figures for name, array in figure.arrays().items()}
+    page = {
+        "figures": [figure.spec(untranslated) for figure in figures],
+        "templates": TEMPLATES,
+        "keys": keys,
+        "state": whole,
+        "arrays": base64.b64encode(pack(arrays)).decode(),
+    }
+    library = (Path(plotly.__file__).parent / "package_data/plotly.min.js").read_text("utf-8") if plotlyjs is True else ""
+    script = f"<script>{library}</script>" if plotlyjs is True else f'<script src="{escape(str(plotlyjs))}"></script>'
+    css = CSS + (STATIC / "css/live.css").read_text("utf-8")
+    text = json.dumps(page, ensure_ascii=False, default=_plain).replace("<", "\\u003c")
+    filled = {"title": escape(title), "css": css, "plotly": script, "page": text, "script": inlined() + PLAY}
+    filled |= {"language": whole["language"], "theme": whole["theme"]}
+    Path(path).write_text(re.sub(r"\{(\w+)\}", lambda field: filled[field[1]], PAGE), "utf-8")
+
+
+def inlined() -> str:
+    """The player's modules as one, without imports and exports."""
+    sources = [(STATIC / "js" / name).read_text("utf-8") for name in SCRIPTS]
+    plain = [re.sub(r"^import .*\n", "", source, flags=re.M) for source in sources]
+    return "\n".join(re.sub(r"^export ", "", source, flags=re.M) for source in plain)
+
+
+def pack(arrays: dict[str, np.ndarray]) -> bytes:
+    """As `static/js/payload.js` reads them: length of the header, header, arrays, all aligned to 8 bytes."""
+    listed, parts, offset = [], [], 0
+    for name, array in arrays.items():
+        array = np.ascontiguousarray(array)
+        listed.append({"name": name, "type": array.dtype.str[1:], "shape": array.shape, "offset": offset})
+        parts += [array.tobytes(), bytes(-array.nbytes % 8)]
+        offset += array.nbytes + -array.nbytes % 8
+    head = json.dumps({"arrays": listed}).encode()
+    head += b" " * (-(4 + len(head)) % 8)
+    return b"".join([len(head).to_bytes(4, "little"), head, *parts])
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, np.ndarray | np.generic):
+        raise TypeError(f"{type(value).__name__} is not JSON")
+    return value.tolist()

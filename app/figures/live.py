@@ -1,0 +1,169 @@
+"""Live figures: a Plotly figure whose attributes are bound to arrays and state.
+
+One description serves four places:
+
+    live.at(snapshot=3, head=1)     a plain `go.Figure`, for Python, notebooks and tests
+    live                            shows itself in Jupyter, VS Code and Colab, with a slider over the snapshots
+    live.write_html("head.html")    a file that scrubs from disk, without a server
+    live.spec(…)                    what the page's player needs; the arrays travel apart (`app.service.payload`)
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from app.figures.expressions import Array, Slice, Translate, arrays_of, evaluate, keys_of, to_json, walk
+from app.figures.theme import TEMPLATES
+
+DEFAULTS = {"theme": "light", "language": "en"}
+
+
+def untranslated(message: str, language: str) -> str:
+    return message
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """A vertical line that can be dragged: at `x[state[key]]`, setting that key to the nearest."""
+
+    key: str
+    x: Array
+
+
+@dataclass
+class Live:
+    """A figure with bindings, and what else of the picture follows the state.
+
+    bindings  attribute paths as Plotly spells them ("data[0].z", "layout.shapes[0].x0") → expressions
+    title     above the picture; caption: the sentence below, with **bold** parts; file: its name when it is kept
+    click     keys of the state ← "x", "y" (index of the clicked cell or point), "curve", or an expression of those
+    arrows    "x" or "y" → (key, how many): what the arrow keys move
+    tokens    "x" or "y" → tokens on that axis; shown as far as there is room
+    links     "x" or "y" → the name of that token axis: pointing at a token lights it up wherever the name appears
+    cursor    the playhead
+    height    px, or "square": as high as wide
+    """
+
+    figure: go.Figure
+    bindings: dict[str, Any] = field(default_factory=dict)
+    title: Any = ""
+    caption: Any = ""
+    file: Any = "figure"
+    click: dict[str, Any] = field(default_factory=dict)
+    arrows: dict[str, tuple[str, int]] = field(default_factory=dict)
+    tokens: dict[str, list[str]] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    cursor: Cursor | None = None
+    height: int | str = 320
+
+    def arrays(self) -> dict[str, Array]:
+        """All arrays the picture reads, by name."""
+        cursor = {self.cursor.x.name: self.cursor.x} if self.cursor else {}
+        return arrays_of([self.bindings, self.title, self.caption, self.file]) | cursor
+
+    def keys(self) -> dict[str, int]:
+        """The keys of the state that choose slices, with how many values each has."""
+        sizes: dict[str, int] = {}
+        for part in walk([self.bindings, self.title, self.caption]):
+            if isinstance(part, Slice):
+                for axis, key in enumerate(part.by):
+                    if isinstance(key, str):
+                        sizes[key] = max(sizes.get(key, 1), part.array.values.shape[axis])
+        return sizes
+
+    def at(self, *, translate: Translate = untranslated, **state: Any) -> go.Figure:
+        """The picture in one state as a plain figure; keys that are not given are 0, the theme light."""
+        whole = {**dict.fromkeys(keys_of([self.bindings, self.title, self.caption]), 0), **DEFAULTS, **state}
+        figure = go.Figure(self.figure)
+        figure.update_layout(template=TEMPLATES[whole["theme"]])
+        for path, expression in self.bindings.items():
+            set_path(figure, path, evaluate(expression, whole, translate))
+        if self.cursor:
+            x = self.cursor.x.values[whole.get(self.cursor.key, 0)]
+            figure.add_vline(x, line={"width": 2})
+        return figure
+
+    def sentence(self, *, translate: Translate = untranslated, **state: Any) -> str:
+        """The caption in one state."""
+        whole = {**dict.fromkeys(keys_of(self.caption), 0), **DEFAULTS, **state}
+        return evaluate(self.caption, whole, translate)
+
+    def spec(self, translate: Translate = untranslated, languages: list[str] | None = None) -> dict[str, Any]:
+        """For the page's player: figure and bindings as JSON, without the arrays."""
+        languages = languages or ["en"]
+        told = {"bindings": self.bindings, "title": self.title, "caption": self.caption, "file": self.file}
+        figure = copy.copy(self.figure)
+        return {
+            "figure": {
+                "data": json.loads(figure.to_json())["data"],
+                "layout": json.loads(figure.to_json())["layout"],
+            },
+            **{name: to_json(part, translate, languages) for name, part in told.items()},
+            "click": to_json(self.click, translate, languages),
+            "arrows": self.arrows,
+            "tokens": self.tokens,
+            "links": self.links,
+            "cursor": {"key": self.cursor.key, "array": self.cursor.x.name} if self.cursor else None,
+            "height": self.height,
+        }
+
+    def scrubbed(self, over: str = "snapshot", **state: Any) -> go.Figure:
+        """A plain figure with a slider over one key: scrubs wherever Plotly shows figures, with no script of ours."""
+        figure, count = self.at(**state), self.keys().get(over, 1)
+        if count < 2:
+            return figure
+        steps = []
+        for index in range(count):
+            moved = self.at(**{**state, over: index})
+            changes = {
+                path: _get_path(moved, path)
+                for path, expression in self.bindings.items()
+                if over in keys_of(expression)
+            }
+            data, layout = _grouped(changes)
+            steps.append({"method": "update", "args": [data, layout], "label": str(index)})
+        figure.update_layout(
+            sliders=[{"steps": steps, "active": state.get(over, 0), "currentvalue": {"prefix": f"{over} "}}]
+        )
+        return figure
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **kwargs: Any) -> dict[str, Any]:
+        return self.scrubbed()._repr_mimebundle_(include, exclude, **kwargs)
+
+    def show(self, **state: Any) -> None:
+        self.scrubbed(**state).show()
+
+
+def set_path(figure: go.Figure, path: str, value: Any) -> None:
+    """`"data[0].marker.color"` or `"layout.shapes[1].x0"` of a figure."""
+    part, _, rest = path.partition(".")
+    target = figure.layout if part == "layout" else figure.data[int(part.removeprefix("data[").removesuffix("]"))]
+    target[rest] = value
+
+
+def _get_path(figure: go.Figure, path: str) -> Any:
+    part, _, rest = path.partition(".")
+    target = figure.layout if part == "layout" else figure.data[int(part.removeprefix("data[").removesuffix("]"))]
+    return target[rest]
+
+
+def _grouped(changes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """As Plotly's `update` takes them: attributes of the traces, one value a trace; attributes of the layout."""
+    data: dict[str, Any] = {}
+    layout: dict[str, Any] = {}
+    traces = [int(path[5 : path.index("]")]) for path in changes if path.startswith("data[")]
+    for path, value in changes.items():
+        plain = value.tolist() if isinstance(value, np.ndarray) else value
+        part, _, rest = path.partition(".")
+        if part == "layout":
+            layout[rest] = plain
+        else:
+            data.setdefault(rest, [None] * (max(traces) + 1))[int(part[5:-1])] = plain
+    return data, layout

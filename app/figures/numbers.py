@@ -1,0 +1,53 @@
+"""Numbers as they are read: a true minus, a dash for a missing one, shares with the language's percent sign.
+
+`fill` understands Python's format marks `,` `.2f` `.0%`; `static/js/words.js` writes the same digits.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+MISSING = "—"
+FIELD = re.compile(r"\{(\w+)(?::([^}]*))?\}")
+MARK = re.compile(r"(,?)(?:\.(\d+))?([%f]?)")
+
+
+def fill(template: str, values: Mapping[str, Any], language: str = "en") -> str:
+    """`"{share:.0%} of {n:,}"` with its values written in."""
+    return FIELD.sub(lambda field: write(values[field[1]], field[2] or "", language), template)
+
+
+def write(value: Any, mark: str = "", language: str = "en") -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return MISSING
+    match = MARK.fullmatch(mark)
+    if match is None or isinstance(value, str):
+        return str(value)
+    comma, digits, kind = match.groups()
+    if kind == "%":
+        return f"{_share(100 * value, int(digits or 0))}{'' if language == 'zh' else ' '}%"
+    if kind == "f" or digits:
+        return fixed(value, int(digits or 2))
+    return f"{value:,}" if comma else _plain(value)
+
+
+def fixed(value: float, digits: int) -> str:
+    """So many digits behind the point, halves away from zero; no minus before a zero."""
+    written = str(Decimal(float(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
+    return written.replace("-", "−" if re.search("[1-9]", written) else "")
+
+
+def _share(percent: float, digits: int) -> str:
+    """What is more than nothing is not written as 0."""
+    written = fixed(percent, digits)
+    least = Decimal(1).scaleb(-digits)
+    return f"< {least}" if percent > 0 and Decimal(written) == 0 else written
+
+
+def _plain(value: Any) -> str:
+    """As JavaScript writes a number: 3, not 3.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,0 +1,249 @@
+// Plays live figures (app/figures/live.py): when the page's state changes, the attributes bound to it are read from the
+// arrays again and moved with Plotly's restyle and relayout. Nothing here knows what is drawn.
+
+import { evaluate, keysOf } from "./expressions.js";
+import { exportsOf } from "./exports.js";
+
+const CONFIG = { displayModeBar: false, responsive: false, doubleClick: "reset", showSendToCloud: false };
+
+// All figures of a page. page: {state, set(changes), plotly() → Promise, templates}
+export class Player {
+  constructor(page) {
+    this.page = page;
+    this.figures = new Set();
+    this.changed = new Set();
+    this.frame = 0;
+  }
+
+  add(box, spec, arrays) {
+    const figure = new LiveFigure(box, spec, arrays, this);
+    this.figures.add(figure);
+    return figure;
+  }
+
+  // keys of the state have other values; several changes within one frame are one move
+  moved(keys) {
+    for (const key of keys) this.changed.add(key);
+    this.frame ||= requestAnimationFrame(() => {
+      const changed = this.changed;
+      this.changed = new Set();
+      this.frame = 0;
+      for (const figure of this.figures) figure.move(changed);
+    });
+  }
+
+  // a token is pointed at (index null: no longer): {axis: "source", index}
+  point(target, from) {
+    for (const figure of this.figures) if (figure !== from) figure.light(target);
+  }
+}
+
+export class LiveFigure {
+  constructor(box, spec, arrays, player) {
+    Object.assign(this, { box, player, stale: new Set() });
+    this.plot = box.querySelector(".plot") ?? box;
+    this.plot.tabIndex = 0;
+    this.plot.setAttribute("role", "img");
+    this.plot.addEventListener("keydown", (event) => this.onKey(event));
+    new ResizeObserver(() => this.resize()).observe(this.plot);
+    this.show(spec, arrays);
+  }
+
+  get context() {
+    return { arrays: this.arrays, state: this.player.page.state };
+  }
+
+  // Another figure in the same place: another run, another input.
+  async show(spec, arrays) {
+    Object.assign(this, { spec, arrays });
+    this.bound = Object.entries(spec.bindings).map(([path, expression]) => ({ path: parsed(path), expression, keys: keysOf(expression) }));
+    this.words = Object.fromEntries(["title", "caption"].map((part) => [part, keysOf(spec[part])]));
+    this.say(null);
+    this.Plotly ??= await this.player.page.plotly();
+    if (spec !== this.spec) return; // meanwhile there is a newer one
+    await this.draw();
+  }
+
+  async draw() {
+    if (!this.plot.clientWidth) return void (this.undrawn = true); // in a tab that is not open
+    this.undrawn = false;
+    const { data, layout } = structuredClone(this.spec.figure);
+    for (const { path, expression } of this.bound) put({ data, layout }, path, evaluate(expression, this.context));
+    Object.assign(layout, { template: this.player.page.templates[this.player.page.state.theme], ...this.size() });
+    const first = !this.plot._fullLayout;
+    await this.Plotly.react(this.plot, data, layout, CONFIG);
+    this.fitTokens();
+    if (first) this.listen();
+    this.cursor?.place();
+  }
+
+  size() {
+    const width = this.plot.clientWidth, { height } = this.spec;
+    return { width, height: height === "square" ? Math.min(width, Math.max(300, window.innerHeight - 330)) : height };
+  }
+
+  resize() {
+    if (!this.Plotly) return;
+    if (this.undrawn) return void this.draw();
+    if (this.plot.clientWidth && this.plot.clientWidth !== this.plot._fullLayout?.width) {
+      this.Plotly.relayout(this.plot, this.size()).then(() => { this.fitTokens(); this.cursor?.place(); });
+    }
+    if (this.stale.size) this.move(new Set());
+  }
+
+  move(changed) {
+    this.say(changed);
+    if (!this.plot._fullLayout) return;
+    if (!this.plot.clientWidth) return changed.forEach((key) => this.stale.add(key));
+    const keys = this.stale.size ? new Set([...this.stale, ...changed]) : changed;
+    this.stale = new Set();
+    const traces = new Map(), layout = {};
+    for (const { path, expression, keys: of } of this.bound) {
+      if (!meets(of, keys)) continue;
+      const value = evaluate(expression, this.context);
+      if (path.trace === null) layout[path.rest] = value;
+      else traces.set(path.trace, { ...traces.get(path.trace), [path.rest]: [value] });
+    }
+    if (keys.has("theme")) layout.template = this.player.page.templates[this.player.page.state.theme];
+    const several = [...traces];
+    several.slice(0, -1).forEach(([trace, update]) => this.Plotly.restyle(this.plot, update, [trace]));
+    const [trace, update] = several.at(-1) ?? [];
+    if (update && Object.keys(layout).length) this.Plotly.update(this.plot, update, layout, [trace]);
+    else if (update) this.Plotly.restyle(this.plot, update, [trace]);
+    else if (Object.keys(layout).length) this.Plotly.relayout(this.plot, layout);
+    if (keys.has(this.spec.cursor?.key)) this.cursor.place();
+  }
+
+  // Title and caption, as far as they follow what has changed (null: all).
+  say(changed) {
+    for (const part of ["title", "caption"]) {
+      const element = this.box.querySelector(`.${part}`);
+      if (!element || (changed && !meets(this.words[part], changed))) continue;
+      const sentence = evaluate(this.spec[part], this.context);
+      element.replaceChildren(...emphasised(sentence));
+      if (part === "caption") this.plot.setAttribute("aria-label", sentence.replaceAll("**", ""));
+    }
+  }
+
+  listen() {
+    const { click, links } = this.spec;
+    this.plot.on("plotly_click", ({ points: [point] }) => Object.keys(click).length && this.player.page.set(this.picked(point)));
+    this.plot.on("plotly_hover", ({ points: [point] }) => {
+      for (const [axis, name] of Object.entries(links)) this.player.point({ axis: name, index: indexOf(point, axis) }, this);
+    });
+    this.plot.on("plotly_unhover", () => Object.keys(links).length && this.player.point(null, this));
+    this.plot.on("plotly_relayout", () => this.fitTokens());
+    if (this.spec.cursor) this.cursor = new Cursor(this);
+  }
+
+  // What a click on a point sets in the state.
+  picked(point) {
+    const state = { x: indexOf(point, "x"), y: indexOf(point, "y"), curve: point.curveNumber };
+    const value = (from) => (typeof from === "string" ? state[from] : evaluate(from, { arrays: this.arrays, state }));
+    return Object.fromEntries(Object.entries(this.spec.click).map(([key, from]) => [key, value(from)]));
+  }
+
+  onKey(event) {
+    const [axis, by] = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] }[event.key] ?? [];
+    const [key, count] = this.spec.arrows[axis] ?? [];
+    if (!key) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.player.page.set({ [key]: Math.max(0, Math.min(count - 1, Number(this.player.page.state[key] ?? 0) + by)) });
+  }
+
+  // A token that is pointed at elsewhere: its row and its column here.
+  light(target) {
+    if (!this.plot._fullLayout || !Object.keys(this.spec.links).length) return;
+    this.box.querySelectorAll(".lit").forEach((band) => band.remove());
+    for (const [axis, name] of Object.entries(this.spec.links)) {
+      if (target?.axis !== name) continue;
+      const of = this.plot._fullLayout[`${axis}axis`], [a, b] = [target.index - 0.5, target.index + 0.5].map((at) => of.d2p(at)).sort((p, q) => p - q);
+      const band = document.createElement("i"), across = this.plot._fullLayout[axis === "x" ? "yaxis" : "xaxis"];
+      band.className = "lit";
+      const [left, top, width, height] = axis === "x" ? [of._offset + a, across._offset, b - a, across._length] : [across._offset, of._offset + a, across._length, b - a];
+      band.style.cssText = `left:${left}px;top:${top}px;width:${width}px;height:${height}px`;
+      this.plot.append(band);
+    }
+  }
+
+  // As many token labels as there is room for at this zoom.
+  fitTokens() {
+    if (!this.plot._fullLayout) return;
+    const changes = {};
+    for (const [axis, tokens] of Object.entries(this.spec.tokens)) {
+      const { _length, range } = this.plot._fullLayout[`${axis}axis`], px = _length / Math.abs(range[1] - range[0]);
+      const every = Math.max(1, Math.ceil((axis === "x" ? Math.max(14, 8 * Math.min(8, longest(tokens))) : 13) / px));
+      if (this.every?.[axis] === every) continue;
+      this.every = { ...this.every, [axis]: every };
+      const places = tokens.map((_, i) => i).filter((i) => i % every === 0);
+      Object.assign(changes, { [`${axis}axis.tickvals`]: places, [`${axis}axis.ticktext`]: places.map((i) => tokens[i]) });
+    }
+    if (Object.keys(changes).length) this.Plotly.relayout(this.plot, changes);
+  }
+
+  get exports() {
+    return exportsOf(this.Plotly, this.plot, () => evaluate(this.spec.file, this.context));
+  }
+}
+
+// The playhead: a line laid over the plot, so that moving it redraws nothing; it can be dragged.
+class Cursor {
+  constructor(figure) {
+    this.figure = figure;
+    this.line = Object.assign(document.createElement("i"), { className: "cursor" });
+    figure.plot.append(this.line);
+    let held = false; // Plotly takes the pointer when it goes down: ours comes first, and keeps it
+    const on = (kind, act) => figure.plot.addEventListener(kind, act, true);
+    on("pointerdown", (event) => { held = true; figure.plot.setPointerCapture(event.pointerId); this.drag(event); });
+    on("mousedown", (event) => event.stopPropagation());
+    on("pointermove", (event) => held && this.drag(event));
+    on("pointerup", () => { held = false; });
+  }
+
+  get steps() {
+    return this.figure.arrays[this.figure.spec.cursor.array].data;
+  }
+
+  drag(event) {
+    const axis = this.figure.plot._fullLayout.xaxis, at = event.clientX - this.figure.plot.getBoundingClientRect().left - axis._offset;
+    const away = Array.from(this.steps, (step) => Math.abs(axis.d2p(step) - at));
+    this.figure.player.page.set({ [this.figure.spec.cursor.key]: away.indexOf(Math.min(...away)) });
+    event.stopPropagation();
+    event.preventDefault();
+  }
+
+  place() {
+    const { xaxis, yaxis } = this.figure.plot._fullLayout, { state } = this.figure.player.page;
+    const step = this.steps[Math.min(state[this.figure.spec.cursor.key], this.steps.length - 1)];
+    this.line.style.cssText = `left:${xaxis._offset + xaxis.d2p(step)}px;top:${yaxis._offset}px;height:${yaxis._length}px`;
+  }
+}
+
+const meets = (some, others) => { for (const one of some) if (others.has(one)) return true; return false; };
+const longest = (tokens) => tokens.reduce((most, token) => Math.max(most, token.length), 1);
+
+// the index of a heatmap's row or column, or of a point
+function indexOf({ pointNumber, pointIndex = pointNumber, x, y }, axis) {
+  if (Array.isArray(pointIndex)) return pointIndex[axis === "x" ? 1 : 0];
+  return Number.isInteger(axis === "x" ? x : y) ? (axis === "x" ? x : y) : pointIndex;
+}
+
+// "data[2].marker.color" → {trace: 2, rest: "marker.color"}; "layout.shapes[0].x0" → {trace: null, rest: "shapes[0].x0"}
+function parsed(path) {
+  const [, trace, rest] = path.match(/^(?:data\[(\d+)\]|layout)\.(.+)$/);
+  return { trace: trace === undefined ? null : Number(trace), rest };
+}
+
+function put({ data, layout }, { trace, rest }, value) {
+  const names = rest.replace(/\[(\d+)\]/g, ".$1").split("."), last = names.pop();
+  let target = trace === null ? layout : data[trace];
+  for (const name of names) target = target[name] ??= {};
+  target[last] = value;
+}
+
+// "**91 %** of its weight" as text and <b>: always text, never markup
+export const emphasised = (sentence) => sentence.split("**").map((part, i) => {
+  if (i % 2 === 0) return document.createTextNode(part);
+  return Object.assign(document.createElement("b"), { textContent: part });
+});
