@@ -16,6 +16,21 @@ from app.figures.theme import SIGNED, WEIGHT, colour
 
 ROLES = ("agreement", "induction", "previous", "own", "first")  # the more telling first, when shares are equal
 SHARES = frozenset(ROLES)  # measures from 0 to 1; the others go to their own largest
+ROLE_NAMES = [
+    Format("induction head"),
+    Format("previous-token head"),
+    Format("looks at the token itself"),
+    Format("rests on the first token"),
+]
+MEASURE_NAMES = {
+    "entropy": Format("entropy"),
+    "distance": Format("distance"),
+    "previous": Format("previous token"),
+    "own": Format("itself"),
+    "first": Format("first token"),
+    "induction": Format("induction"),
+    "agreement": Format("alignment"),
+}
 FAINT = 0.25  # maps whose largest weight is below this are coloured up to that weight
 
 
@@ -309,3 +324,78 @@ def score_terms(terms: Any, q: Any, k: Any, kind: str = "dot") -> Live:
     )  # fmt: skip
     caption = Format(sentence, few=few, width=len(values), unit=largest, term=float(values[largest]))
     return Live(figure, {"data[0].marker.colorscale": SIGNED}, caption=caption, height=132)
+
+
+def report_card(view: AttentionView) -> Live:
+    """Each measure of what a head does, through training, with its value now; the one that names its role stands out."""
+    names = list(view.measures)
+    values = np.stack([view.measures[name].values for name in names], -1).astype(
+        np.float32
+    )  # (snapshot, layer, head, measure)
+    most = np.where(
+        [name in SHARES for name in names], 1.0, np.maximum(values.max(0), 1e-9)
+    )  # (layer, head, measure)
+    height = len(names) - 1 - np.arange(len(names))
+    level = (height + 0.15 + 0.7 * np.minimum(1, values / most)).astype(np.float32)
+    curves = np.pad(
+        np.moveaxis(level, 0, -1), [(0, 0)] * 3 + [(0, 1)], constant_values=np.nan
+    )  # gaps between the lines
+    exact = np.pad(np.moveaxis(values, 0, -1), [(0, 0)] * 3 + [(0, 1)], constant_values=np.nan)
+    x = np.log1p(view.steps)
+    row_of = np.array([len(names), *(names.index(role) if role in names else len(names) for role in ROLES)], np.int32)
+    role_row = Array(f"{view.name}.role_row", row_of[view.role.values])
+    hot = np.concatenate([np.moveaxis(level, 0, -1), np.full((*level.shape[1:3], 1, len(x)), np.nan, np.float32)], 2)
+    level_now, hot_curve = Array(f"{view.name}.level", level), Array(f"{view.name}.hot", hot)
+    figure = go.Figure(
+        [
+            go.Scatter(x=np.tile(np.append(x, np.nan), len(names)), mode="lines", line={"width": 1.4}, hovertemplate="%{customdata:.4f}<extra></extra>"),
+            go.Scatter(x=x, mode="lines", line={"width": 2.2}, hoverinfo="skip"),
+            go.Scatter(mode="markers", marker={"size": 7}, hoverinfo="skip"),
+            go.Scatter(x=[1.0] * len(names), y=height + 0.4, mode="text", textposition="middle left", hoverinfo="skip", xaxis="x2"),
+        ],
+        {
+            "xaxis": {"visible": False, "domain": [0.32, 0.84], "fixedrange": True, "range": [-0.1, float(x.max()) + 0.1 or 1]},
+            "xaxis2": {"visible": False, "domain": [0.86, 1], "fixedrange": True, "range": [0, 1]},
+            "yaxis": {
+                "fixedrange": True, "range": [-0.1, len(names)], "tickvals": list(height + 0.4), "showgrid": False,
+                "zeroline": False, "ticks": "", "ticklabelposition": "inside", "anchor": "free", "position": 0,
+            },
+        },
+    )  # fmt: skip
+    who, step = view.who, view.step
+    none = Format(
+        "{who} has **no clear role** at step {step}: no share reaches {clear:.0%}.",
+        who=who,
+        step=step,
+        clear=view.clear,
+    )
+    roles = [
+        Format(
+            "{who} has pointed at the **right source tokens** since step {step}.", who=who, step=view.since[CHOSEN]
+        ),
+        *(
+            Format("{who}: **{role}**, since step {step}.", who=who, role=name, step=view.since[CHOSEN])
+            for name in ROLE_NAMES
+        ),
+    ]
+    return Live(
+        figure,
+        {
+            "data[0].y": Array(f"{view.name}.curves", curves.reshape(*curves.shape[:2], -1))["layer", "head"],
+            "data[0].customdata": Array(f"{view.name}.exact", exact.reshape(*exact.shape[:2], -1))["layer", "head"],
+            "data[0].line.color": colour("mute"),
+            "data[1].y": hot_curve["layer", "head", role_row[CHOSEN]],
+            "data[1].line.color": colour("accent"),
+            "data[2].x": [Array("log_steps", x.astype(np.float32))["snapshot"]] * len(names),
+            "data[2].y": level_now[CHOSEN],
+            "data[2].marker.color": colour("ink"),
+            "data[3].text": [Format("{value:.2f}", value=view.measures[name][CHOSEN]) for name in names],
+            "data[3].textfont.color": colour("ink"),
+            "layout.yaxis.ticktext": [MEASURE_NAMES[name] for name in names],
+        },
+        title=Format("Report card"),
+        caption=Choose(view.role[CHOSEN], [none, *roles]),
+        file=Format("{name}-{layer}.{head}-report", name=view.file, layer=State("layer"), head=State("head")),
+        click={"snapshot": "point"},
+        height=27 * len(names) + 16,
+    )

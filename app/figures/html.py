@@ -19,7 +19,7 @@ from app.figures.live import Live, untranslated
 from app.figures.theme import TEMPLATES
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
-SCRIPTS = ("payload.js", "live/expressions.js", "live/exports.js", "live/player.js")
+SCRIPTS = ("payload.js", "live/expressions.js", "live/exports.js", "live/labels.js", "live/player.js")
 PAGE = """<!doctype html>
 <html lang="{language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title><style>{css}</style>{plotly}</head>
@@ -66,7 +66,9 @@ window.innerview = { state, set, player };
 """
 
 
-def write_html(path: str | Path, *figures: Live, title: str = "InnerView", plotlyjs: str | bool = True, **state: Any) -> None:
+def write_html(
+    path: str | Path, *figures: Live, title: str = "InnerView", plotlyjs: str | bool = True, **state: Any
+) -> None:
     """One page with these figures, which share their state. plotlyjs: True to hold Plotly's script in the file itself, or
     the address of a script, as for a site of several pages."""
     keys = {key: count for figure in figures for key, count in figure.keys().items()}
@@ -79,7 +81,9 @@ def write_html(path: str | Path, *figures: Live, title: str = "InnerView", plotl
         "state": whole,
         "arrays": base64.b64encode(pack(arrays)).decode(),
     }
-    library = (Path(plotly.__file__).parent / "package_data/plotly.min.js").read_text("utf-8") if plotlyjs is True else ""
+    library = (
+        (Path(plotly.__file__).parent / "package_data/plotly.min.js").read_text("utf-8") if plotlyjs is True else ""
+    )
     script = f"<script>{library}</script>" if plotlyjs is True else f'<script src="{escape(str(plotlyjs))}"></script>'
     css = CSS + (STATIC / "css/live.css").read_text("utf-8")
     text = json.dumps(page, ensure_ascii=False, default=_plain).replace("<", "\\u003c")

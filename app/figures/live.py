@@ -37,6 +37,15 @@ class Cursor:
     x: Array
 
 
+@dataclass(frozen=True)
+class Label:
+    """Words at an x above the picture, as far as there is room; those of a low rank first."""
+
+    x: float
+    text: Any
+    rank: int = 0
+
+
 @dataclass
 class Live:
     """A figure with bindings, and what else of the picture follows the state.
@@ -48,6 +57,7 @@ class Live:
     tokens    "x" or "y" → tokens on that axis; shown as far as there is room
     links     "x" or "y" → the name of that token axis: pointing at a token lights it up wherever the name appears
     cursor    the playhead
+    labels    words above the picture, none over another
     height    px, or "square": as high as wide
     """
 
@@ -61,6 +71,7 @@ class Live:
     tokens: dict[str, list[str]] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     cursor: Cursor | None = None
+    labels: list[Label] = field(default_factory=list)
     height: int | str = 320
 
     def arrays(self) -> dict[str, Array]:
@@ -111,6 +122,9 @@ class Live:
             "tokens": self.tokens,
             "links": self.links,
             "cursor": {"key": self.cursor.key, "array": self.cursor.x.name} if self.cursor else None,
+            "labels": [
+                {"x": one.x, "text": to_json(one.text, translate, languages), "rank": one.rank} for one in self.labels
+            ],
             "height": self.height,
         }
 

@@ -3,6 +3,7 @@
 
 import { evaluate, keysOf } from "./expressions.js";
 import { exportsOf } from "./exports.js";
+import { placed } from "./labels.js";
 
 const CONFIG = { displayModeBar: false, responsive: false, doubleClick: "reset", showSendToCloud: false };
 
@@ -72,7 +73,7 @@ export class LiveFigure {
     Object.assign(layout, { template: this.player.page.templates[this.player.page.state.theme], ...this.size() });
     const first = !this.plot._fullLayout;
     await this.Plotly.react(this.plot, data, layout, CONFIG);
-    this.fitTokens();
+    this.fit();
     if (first) this.listen();
     this.cursor?.place();
   }
@@ -86,7 +87,7 @@ export class LiveFigure {
     if (!this.Plotly) return;
     if (this.undrawn) return void this.draw();
     if (this.plot.clientWidth && this.plot.clientWidth !== this.plot._fullLayout?.width) {
-      this.Plotly.relayout(this.plot, this.size()).then(() => { this.fitTokens(); this.cursor?.place(); });
+      this.Plotly.relayout(this.plot, this.size()).then(() => { this.fit(); this.cursor?.place(); });
     }
     if (this.stale.size) this.move(new Set());
   }
@@ -111,6 +112,7 @@ export class LiveFigure {
     if (update && Object.keys(layout).length) this.Plotly.update(this.plot, update, layout, [trace]);
     else if (update) this.Plotly.restyle(this.plot, update, [trace]);
     else if (Object.keys(layout).length) this.Plotly.relayout(this.plot, layout);
+    if (keys.has("language") || keys.has("theme")) this.fit();
     if (keys.has(this.spec.cursor?.key)) this.cursor.place();
   }
 
@@ -165,6 +167,14 @@ export class LiveFigure {
       band.style.cssText = `left:${left}px;top:${top}px;width:${width}px;height:${height}px`;
       this.plot.append(band);
     }
+  }
+
+  // What depends on the room there is.
+  fit() {
+    this.fitTokens();
+    if (!this.spec.labels.length) return;
+    const labels = this.spec.labels.map(({ x, text, rank }) => ({ x, rank, text: evaluate(text, this.context) }));
+    this.Plotly.relayout(this.plot, { annotations: [...(this.spec.figure.layout.annotations ?? []), ...placed(labels, this.plot, "#9a5c00")] });
   }
 
   // As many token labels as there is room for at this zoom.
