@@ -19,7 +19,12 @@ from babel.messages.pofile import read_po, write_po
 
 ROOT = Path(__file__).resolve().parents[1]
 ERRORS = ("InputError", "DataError", "PretrainedError", "KeyMapError", "HubUnreachable", "NotReadyError")
-KEYWORDS: dict[str, tuple[int, ...] | None] = {"Text": None, "plural_text": (1, 2), **dict.fromkeys(ERRORS)}
+KEYWORDS: dict[str, tuple[int, ...] | None] = {
+    "Text": None,
+    "Format": None,
+    "plural_text": (1, 2),
+    **dict.fromkeys(ERRORS),
+}
 HEADER = "# Translations of InnerView. Written by hand; `make words` adds new messages and removes unused ones.\n#"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from app.figures.axes import categories, token_axes
-from app.figures.expressions import Array, Choose, Expression, Format, Linear, State, Tile
+from app.figures.expressions import Array, Choose, Expression, Fill, Format, Linear, State, Tile
 from app.figures.live import Live
 from app.figures.theme import SIGNED, WEIGHT, colour
 
@@ -174,7 +174,7 @@ def all_heads(view: AttentionView) -> Live:
         },
         title=Format("All heads"),
         caption=caption,
-        file=Format("{name}-heads-step{step}", name=view.file, step=view.step),
+        file=Fill("{name}-heads-step{step}", name=view.file, step=view.step),
         click={"layer": Linear(State("y"), 1 / high, whole=True), "head": Linear(State("x"), 1 / wide, whole=True)},
         arrows={"x": ("head", heads), "y": ("layer", layers)},
         height=24 + round(min(110 * heads, 460) / heads * layers * high / wide) + 8,
@@ -183,7 +183,7 @@ def all_heads(view: AttentionView) -> Live:
 
 def _role_labels(short: bool) -> list[Expression]:
     if short:
-        names = [Format("–"), Format("align"), Format("ind."), Format("prev."), Format("self"), Format("first")]
+        names = [Fill("–"), Format("align"), Format("ind."), Format("prev."), Format("self"), Format("first")]
     else:
         names = [
             Format("no role"),
@@ -232,7 +232,7 @@ def one_head(view: AttentionView) -> Live:
     ]
     live = _map(view, view.weights[CHOSEN], view.limit[CHOSEN])
     live.title, live.caption = view.heading, Choose(view.role[CHOSEN], sentences)
-    live.file = Format(
+    live.file = Fill(
         "{name}-{layer}.{head}-step{step}", name=view.file, layer=State("layer"), head=State("head"), step=view.step
     )
     if view.alignment and "agreement" in view.measures:
@@ -250,7 +250,7 @@ def rollout(view: AttentionView) -> Live:
     assert view.rollout is not None
     live = _map(view, view.rollout["snapshot", "layer"], 1.0)
     live.title = Format("Rollout through layer {layer}", layer=State("layer"))
-    live.file = Format("{name}-rollout{layer}-step{step}", name=view.file, layer=State("layer"), step=view.step)
+    live.file = Fill("{name}-rollout{layer}-step{step}", name=view.file, layer=State("layer"), step=view.step)
     return live
 
 
@@ -309,12 +309,6 @@ def score_terms(terms: Any, q: Any, k: Any, kind: str = "dot") -> Live:
     order = np.argsort(-np.abs(values), kind="stable")
     few = int(np.searchsorted(np.cumsum(np.abs(values)[order]), np.abs(values).sum() / 2)) + 1
     largest = int(order[0])
-    sentence = {
-        "dot": "Half of the sum of |q · k| comes from **{few}** of {width} dimensions; the largest is dimension **{unit}** with {term:.2f}.",
-    }.get(
-        kind,
-        "Half of the sum of |terms| comes from **{few}** of {width} units; the largest is unit **{unit}** with {term:.2f}.",
-    )
     figure = go.Figure(
         go.Bar(
             y=values, customdata=np.stack([np.asarray(q), np.asarray(k)], 1), marker={"color": values, "cmid": 0},
@@ -322,7 +316,16 @@ def score_terms(terms: Any, q: Any, k: Any, kind: str = "dot") -> Live:
         ),
         {"bargap": 0.15, "xaxis": {"showgrid": False}, "yaxis": {"nticks": 4}, "margin": {"l": 44, "r": 4, "t": 4, "b": 20}},
     )  # fmt: skip
-    caption = Format(sentence, few=few, width=len(values), unit=largest, term=float(values[largest]))
+    facts = {"few": few, "width": len(values), "unit": largest, "term": float(values[largest])}
+    caption = Format(
+        "Half of the sum of |q · k| comes from **{few}** of {width} dimensions; the largest is dimension **{unit}** with {term:.2f}.",
+        **facts,
+    )
+    if kind != "dot":
+        caption = Format(
+            "Half of the sum of |terms| comes from **{few}** of {width} units; the largest is unit **{unit}** with {term:.2f}.",
+            **facts,
+        )
     return Live(figure, {"data[0].marker.colorscale": SIGNED}, caption=caption, height=132)
 
 
@@ -389,13 +392,13 @@ def report_card(view: AttentionView) -> Live:
             "data[2].x": [Array("log_steps", x.astype(np.float32))["snapshot"]] * len(names),
             "data[2].y": level_now[CHOSEN],
             "data[2].marker.color": colour("ink"),
-            "data[3].text": [Format("{value:.2f}", value=view.measures[name][CHOSEN]) for name in names],
+            "data[3].text": [Fill("{value:.2f}", value=view.measures[name][CHOSEN]) for name in names],
             "data[3].textfont.color": colour("ink"),
             "layout.yaxis.ticktext": [MEASURE_NAMES[name] for name in names],
         },
         title=Format("Report card"),
         caption=Choose(view.role[CHOSEN], [none, *roles]),
-        file=Format("{name}-{layer}.{head}-report", name=view.file, layer=State("layer"), head=State("head")),
+        file=Fill("{name}-{layer}.{head}-report", name=view.file, layer=State("layer"), head=State("head")),
         click={"snapshot": "point"},
         height=27 * len(names) + 16,
     )

@@ -9,6 +9,7 @@ kinds, each plain data:
     Choose(roles["snapshot"], ["a", "b"])     one of several expressions, by an index or a key
     Tile(weights["snapshot"], 2, 1)           (row, column, y, x) side by side as one matrix, with gaps
     Format("{share:.0%} of {n:,}", share=…)   a sentence in the reader's language; its template is a gettext message
+    Fill("{run}-step{step}", run=…, step=…)   the same for what is not translated
 
 Lists and dicts of expressions are expressions; anything else stands for itself.
 """
@@ -92,6 +93,10 @@ class Format(Expression):
         object.__setattr__(self, "values", values)
 
 
+class Fill(Format):
+    """A template that is the same in every language: a file's name, a bare number."""
+
+
 def evaluate(
     expression: Any, state: Mapping[str, Any], translate: Translate = lambda message, language: message
 ) -> Any:
@@ -159,7 +164,8 @@ def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
                 "among": to_json(among, translate, languages),
             }
         case Format(message, values):
-            template = {language: translate(message, language) for language in languages}
+            words = ["en"] if isinstance(expression, Fill) else languages
+            template = {language: translate(message, language) if language != "en" else message for language in words}
             return {"$": "format", "template": template, "values": to_json(values, translate, languages)}
         case dict():
             return {name: to_json(one, translate, languages) for name, one in expression.items()}

@@ -70,9 +70,10 @@ def write_html(
     path: str | Path, *figures: Live, title: str = "InnerView", plotlyjs: str | bool = True, **state: Any
 ) -> None:
     """One page with these figures, which share their state. plotlyjs: True to hold Plotly's script in the file itself, or
-    the address of a script, as for a site of several pages."""
+    the address of a script, as for a site of several pages.
+    """
     keys = {key: count for figure in figures for key, count in figure.keys().items()}
-    whole = {**dict.fromkeys(["query", "key", *keys], 0), "theme": "light", "language": "en", **state}
+    whole: dict[str, Any] = {**dict.fromkeys(["query", "key", *keys], 0), "theme": "light", "language": "en", **state}
     arrays = {name: array.values for figure in figures for name, array in figure.arrays().items()}
     page = {
         "figures": [figure.spec(untranslated) for figure in figures],
@@ -87,7 +88,13 @@ def write_html(
     script = f"<script>{library}</script>" if plotlyjs is True else f'<script src="{escape(str(plotlyjs))}"></script>'
     css = CSS + (STATIC / "css/live.css").read_text("utf-8")
     text = json.dumps(page, ensure_ascii=False, default=_plain).replace("<", "\\u003c")
-    filled = {"title": escape(title), "css": css, "plotly": script, "page": text, "script": inlined() + PLAY}
+    filled: dict[str, str] = {
+        "title": escape(title),
+        "css": css,
+        "plotly": script,
+        "page": text,
+        "script": inlined() + PLAY,
+    }
     filled |= {"language": whole["language"], "theme": whole["theme"]}
     Path(path).write_text(re.sub(r"\{(\w+)\}", lambda field: filled[field[1]], PAGE), "utf-8")
 

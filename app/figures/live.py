@@ -91,7 +91,11 @@ class Live:
 
     def at(self, *, translate: Translate = untranslated, **state: Any) -> go.Figure:
         """The picture in one state as a plain figure; keys that are not given are 0, the theme light."""
-        whole = {**dict.fromkeys(keys_of([self.bindings, self.title, self.caption]), 0), **DEFAULTS, **state}
+        whole: dict[str, Any] = {
+            **dict.fromkeys(keys_of([self.bindings, self.title, self.caption]), 0),
+            **DEFAULTS,
+            **state,
+        }
         figure = go.Figure(self.figure)
         figure.update_layout(template=TEMPLATES[whole["theme"]])
         for path, expression in self.bindings.items():
@@ -135,7 +139,8 @@ class Live:
             return figure
         steps = []
         for index in range(count):
-            moved = self.at(**{**state, over: index})
+            whole: dict[str, Any] = {**state, over: index}
+            moved = self.at(**whole)
             changes = {
                 path: _get_path(moved, path)
                 for path, expression in self.bindings.items()
