@@ -10,13 +10,15 @@ import json
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gradio as gr
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 from core.translatable import ENGLISH, Text
+
+if TYPE_CHECKING:
+    import gradio as gr
 
 LOCALES = Path(__file__).resolve().parents[1] / "static/locales"
 CATALOGUE = "LC_MESSAGES/innerview.po"
@@ -70,4 +72,6 @@ WORDS: dict[str, dict[str, str]] = {folder.name: _load_words(folder) for folder 
 
 def gradio_i18n() -> gr.I18n:
     """For Gradio's own components, whose labels follow the browser's language."""
+    import gradio as gr  # takes seconds, which nothing else here needs
+
     return gr.I18n(**WORDS)

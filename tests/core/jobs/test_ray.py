@@ -155,6 +155,7 @@ def test_the_sweep_gives_the_same_frame(ray_jobs):
         core.sweep(small(1), jobs=ray_jobs, ray="auto")
 
 
+@pytest.mark.slow
 def test_a_node_killed_in_mid_sweep_loses_no_result(nodes, ray_jobs, monkeypatch, caplog):
     """The last one with these nodes."""
     monkeypatch.setattr(sweep_module, "AHEAD", 2)  # four runs under way, four to come
