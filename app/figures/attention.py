@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
+from app.figures.attention_view import ROLES, SHARES, AttentionView
 from app.figures.axes import categories, token_axes
 from app.figures.expressions import Array, Choose, Expression, Fill, Format, Linear, State, Tile
 from app.figures.live import Live
 from app.figures.theme import SIGNED, WEIGHT, colour
 
-ROLES = ("agreement", "induction", "previous", "own", "first")  # the more telling first, when shares are equal
-SHARES = frozenset(ROLES)  # measures from 0 to 1; the others go to their own largest
 ROLE_NAMES = [
     Format("induction head"),
     Format("previous-token head"),
@@ -31,88 +28,6 @@ MEASURE_NAMES = {
     "induction": Format("induction"),
     "agreement": Format("alignment"),
 }
-FAINT = 0.25  # maps whose largest weight is below this are coloured up to that weight
-
-
-@dataclass
-class AttentionView:
-    """One stack of attention maps of a run on one input, at every snapshot of its training.
-
-    weights    (snapshot, layer, head, query, key), or pooled to the largest of every `pooled` × `pooled` cells
-    measures   name → (snapshot, layer, head)
-    allowed    (query, key): where the mask lets a query look; None: everywhere
-    rollout    (snapshot, layer, query, key) for self-attention
-    alignment  query → the keys it should look at, where the task knows
-    """
-
-    name: str
-    weights: Array
-    measures: dict[str, Array]
-    steps: list[int]
-    queries: list[str]
-    keys: list[str]
-    query_axis: str = "source"
-    key_axis: str = "source"
-    allowed: np.ndarray | None = None
-    rollout: Array | None = None
-    alignment: list[list[int]] | None = None
-    pooled: int = 0
-    has_heads: bool = True  # a recurrent decoder has one alignment and no heads
-    clear: float = 0.5  # the share of its weight from which a head has a role
-    trained: bool = True  # False: a checkpoint, whose training is not known
-    file: str = field(default="attention")
-
-    @cached_property
-    def role(self) -> Array:
-        """(snapshot, layer, head): 0 for none, else 1 + the index in `ROLES`"""
-        shares = self._shares
-        best = shares.argmax(0)
-        return Array(f"{self.name}.role", np.where(shares.max(0) >= self.clear, best + 1, 0).astype(np.int32))
-
-    @cached_property
-    def share(self) -> Array:
-        """(snapshot, layer, head): the share of its weight that the likeliest role explains"""
-        return Array(f"{self.name}.share", self._shares.max(0).astype(np.float32))
-
-    @cached_property
-    def since(self) -> Array:
-        """(snapshot, layer, head): the step of the first snapshot from which on it has had the role it has now"""
-        role, first = self.role.values, np.zeros(self.role.values.shape, np.int32)
-        for snapshot in range(1, len(role)):
-            first[snapshot] = np.where(role[snapshot] == role[snapshot - 1], first[snapshot - 1], snapshot)
-        return Array(f"{self.name}.since", np.asarray(self.steps, np.int32)[first])
-
-    @cached_property
-    def limit(self) -> Array:
-        """(snapshot, layer, head): the weight that gets the strongest colour"""
-        largest = self.weights.values.max((-2, -1)) * self.weights.unit
-        return Array(
-            f"{self.name}.limit", np.where((largest < FAINT) & (largest > 0), largest, 1.0).astype(np.float32)
-        )
-
-    @property
-    def who(self) -> Expression:
-        """Head **1.0**, or The **alignment**"""
-        if not self.has_heads:
-            return Format("The **alignment**")
-        return Format("Head **{layer}.{head}**", layer=State("layer"), head=State("head"))
-
-    @property
-    def heading(self) -> Expression:
-        if not self.has_heads:
-            return Format("The alignment")
-        return Format("Head {layer}.{head}", layer=State("layer"), head=State("head"))
-
-    @property
-    def step(self) -> Expression:
-        return Array("steps", np.asarray(self.steps, np.int32))["snapshot"]
-
-    @property
-    def _shares(self) -> np.ndarray:
-        missing = np.zeros(self.weights.values.shape[:3], np.float32)
-        return np.stack([self.measures[role].values if role in self.measures else missing for role in ROLES])
-
-
 CHOSEN = ("snapshot", "layer", "head")
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import plotly
 
+from app import payload
 from app.figures.live import Live, untranslated
 from app.figures.theme import TEMPLATES
 
@@ -80,7 +81,7 @@ def write_html(
         "templates": TEMPLATES,
         "keys": keys,
         "state": whole,
-        "arrays": base64.b64encode(pack(arrays)).decode(),
+        "arrays": base64.b64encode(payload.pack({}, arrays)).decode(),
     }
     library = (
         (Path(plotly.__file__).parent / "package_data/plotly.min.js").read_text("utf-8") if plotlyjs is True else ""
@@ -104,19 +105,6 @@ def inlined() -> str:
     sources = [(STATIC / "js" / name).read_text("utf-8") for name in SCRIPTS]
     plain = [re.sub(r"^import .*\n", "", source, flags=re.M) for source in sources]
     return "\n".join(re.sub(r"^export ", "", source, flags=re.M) for source in plain)
-
-
-def pack(arrays: dict[str, np.ndarray]) -> bytes:
-    """As `static/js/payload.js` reads them: length of the header, header, arrays, all aligned to 8 bytes."""
-    listed, parts, offset = [], [], 0
-    for name, array in arrays.items():
-        array = np.ascontiguousarray(array)
-        listed.append({"name": name, "type": array.dtype.str[1:], "shape": array.shape, "offset": offset})
-        parts += [array.tobytes(), bytes(-array.nbytes % 8)]
-        offset += array.nbytes + -array.nbytes % 8
-    head = json.dumps({"arrays": listed}).encode()
-    head += b" " * (-(4 + len(head)) % 8)
-    return b"".join([len(head).to_bytes(4, "little"), head, *parts])
 
 
 def _plain(value: Any) -> Any:

@@ -5,7 +5,7 @@ One description serves four places:
     live.at(snapshot=3, head=1)     a plain `go.Figure`, for Python, notebooks and tests
     live                            shows itself in Jupyter, VS Code and Colab, with a slider over the snapshots
     live.write_html("head.html")    a file that scrubs from disk, without a server
-    live.spec(…)                    what the page's player needs; the arrays travel apart (`app.service.payload`)
+    live.spec(…)                    what the page's player needs; the arrays travel apart (`app.payload`)
 """
 
 from __future__ import annotations

@@ -8,8 +8,9 @@ import torch
 from fastapi import APIRouter, Response
 from pydantic import Field
 
+from app import payload
 from app.routes.runs import InputRequest, binary_response, exclusive_run, load_input
-from app.service import attention_arithmetic, bertviz_frame, payload
+from app.service import attention_arithmetic, bertviz_frame
 from core import InputError
 
 router = APIRouter()

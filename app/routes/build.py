@@ -10,8 +10,8 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 import core
+from app import payload
 from app.routes.runs import HELD_OUT_SHOWN, MODEL_SLOTS, InputRequest, load_input
-from app.service import payload
 from app.service.build import activations, costs, model_plan
 from app.service.inputs import ModelInput
 from app.service.runs import run_registry

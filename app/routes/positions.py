@@ -10,8 +10,9 @@ from typing import Any, Literal
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
+from app import payload
 from app.routes.runs import binary_response
-from app.service import payload, positions
+from app.service import positions
 from app.service.experiments.extrapolation import comparison
 from app.service.positions import SLIDERS
 

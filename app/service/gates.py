@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from app.service import payload
+from app import payload
 from app.service.inputs import AnyRun, ModelInput
 from app.service.snapshot_arrays import RecurrentStates, group_states
 from core import InputError, build

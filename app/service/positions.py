@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 import core
 from app.i18n import in_all_languages
+from app.payload import Parts
 from app.service.inputs import AnyRun
-from app.service.payload import Parts
 from app.service.runs import run_registry, shipped
 from app.service.runs.shipped_introductions import INTRODUCTIONS
 from core import InputError

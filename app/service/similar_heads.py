@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from app.service import attention_stack, payload
+from app import payload
+from app.service import attention_stack
 from app.service.attention_arithmetic import capture_at_step
 from app.service.attention_stack import ATTENTION_POINTS
 from app.service.inputs import AnyRun, ModelInput

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import core
-from app.service import payload
+from app import payload
 from app.service.attention_stack import ATTENTION_POINTS, AttentionStack, empty_stacks, record_capture
 from app.service.generation.predictions import describe_prediction
 from app.service.inputs import AnyRun, ModelInput

@@ -1,4 +1,4 @@
-// Reads what app/service/payload.py packs: a JSON header and typed arrays behind it, without copying them (but those in half precision).
+// Reads what app/payload.py packs: a JSON header and typed arrays behind it, without copying them (but those in half precision).
 
 const TYPES = { f4: Float32Array, u1: Uint8Array, i4: Int32Array, f2: Uint16Array };
 

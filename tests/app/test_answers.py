@@ -11,8 +11,8 @@ import torchcrf
 from fastapi.testclient import TestClient
 
 import core
+from app import payload
 from app.main import make_app
-from app.service import payload
 from app.service.generation import answers
 from app.service.inputs import held_out_input, input_from_text
 from app.service.runs import run_registry

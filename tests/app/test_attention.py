@@ -7,10 +7,11 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 import core
+from app import payload
 from app.i18n import WORDS
 from app.routes import router
 from app.routes.errors import add_error_handlers
-from app.service import attention_arithmetic, bertviz_frame, payload
+from app.service import attention_arithmetic, bertviz_frame
 from app.service.attention_stack import GRID_SIDE
 from app.service.inputs import held_out_input, input_from_text
 from app.service.runs import shipped

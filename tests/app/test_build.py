@@ -6,8 +6,8 @@ import torch
 from fastapi.testclient import TestClient
 
 import core
+from app import payload
 from app.main import make_app
-from app.service import payload
 from app.service.build import activations, costs, model_plan
 from app.service.inputs import input_from_text
 from app.service.runs import run_registry

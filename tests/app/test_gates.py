@@ -7,12 +7,13 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 import core
+from app import payload
 from app.i18n import WORDS
 from app.main import STATIC
 from app.routes import bundles, router
 from app.routes import gates as routes
 from app.routes.errors import add_error_handlers
-from app.service import gates, payload
+from app.service import gates
 from app.service.inputs import ModelInput, held_out_input, input_from_text
 from app.service.runs import run_registry, shipped
 from core import InputError

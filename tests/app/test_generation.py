@@ -10,8 +10,8 @@ import torch
 from fastapi.testclient import TestClient
 
 import core
+from app import payload
 from app.main import make_app
-from app.service import payload
 from app.service.generation import generation
 from app.service.inputs import MAX_INPUT_TOKENS
 from app.service.runs import run_registry

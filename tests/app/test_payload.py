@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from app.service import payload
+from app import payload
 
 NAN, INF = float("nan"), float("inf")
 

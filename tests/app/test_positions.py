@@ -15,8 +15,9 @@ from transformers.models.roformer.modeling_roformer import (
 from transformers.models.t5.modeling_t5 import T5Attention
 
 import core
+from app import payload
 from app.main import make_app
-from app.service import payload, positions
+from app.service import positions
 from app.service.experiments import extrapolation
 from app.service.positions import SLIDERS
 from app.service.runs import shipped

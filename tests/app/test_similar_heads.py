@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.service import payload
+from app import payload
 from app.service.inputs import input_from_text
 from app.service.runs import run_registry
 from core.analysis.head_similarity import SIMILAR

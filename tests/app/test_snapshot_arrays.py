@@ -9,8 +9,9 @@ import pytest
 import torch
 
 import core
+from app import payload
 from app.main import STATIC
-from app.service import attention_stack, payload, snapshot_arrays
+from app.service import attention_stack, snapshot_arrays
 from app.service.attention_stack import EXACT_BYTES, GRID_BYTES, allocate_weights, pool, store_weights, tile_side
 from app.service.inputs import MAX_INPUT_TOKENS, held_out_input, input_from_text, max_tokens
 from app.service.runs import shipped

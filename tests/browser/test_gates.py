@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Download, Page, expect
 
+from app import payload
 from app.i18n import WORDS
 from app.routes import gates as routes
-from app.service import payload
 from app.service.inputs import input_from_text
 from app.service.runs import shipped
 from app.service.runs.shipped_introductions import INTRODUCTIONS

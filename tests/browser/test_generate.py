@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.service import payload
+from app import payload
 from app.service.generation import answers, generation, training_example
 from app.service.inputs import input_from_text
 from app.service.runs import run_registry, shipped

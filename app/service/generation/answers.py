@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from app import payload
 from app.i18n import in_all_languages
-from app.service import payload
+from app.payload import Parts
 from app.service.generation.generation import model_at_step
 from app.service.generation.predictions import NEXT_SENTENCE_LABELS, next_sentence_target
 from app.service.generation.tagging import tag_scores
 from app.service.inputs import AnyRun, ModelInput, mark_spaces
-from app.service.payload import Parts
 from core import InputError
 from core.layers.task_heads.heads import IGNORE
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import core
-from app.service import payload
+from app import payload
 from app.service.example_texts import example_text
 from app.service.generation.decode_trace import DecodeTrace, distribution
 from app.service.inputs import AnyRun, check_length, stream_prefix

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from app.i18n import in_all_languages
+from app.payload import Parts
 from app.service.generation.predictions import tag_marginals
 from app.service.inputs import AnyRun, ModelInput
-from app.service.payload import Parts
 from core.layers.task_heads.crf import Crf
 from core.layers.task_heads.heads import IGNORE, CrfHead
 from core.tasks import Task

@@ -5,7 +5,8 @@ import pytest
 import torch
 import transformers
 
-from app.service import payload, positions
+from app import payload
+from app.service import positions
 from app.service.checkpoints import checkpoint_runs
 from app.service.generation import generation
 from app.service.inputs import held_out_input, input_from_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.figures.attention import AttentionView
+from app.figures.attention_view import AttentionView
 from app.figures.expressions import Array, Format
 from app.figures.training import Event, TrainingView
 
