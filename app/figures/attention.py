@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from app.figures.attention_view import ROLES, SHARES, AttentionView
 from app.figures.axes import categories, token_axes
-from app.figures.expressions import Array, Choose, Expression, Fill, Format, Linear, State, Tile
+from app.figures.expressions import Affine, Array, Choose, Expression, Fill, Format, State, Tile
 from app.figures.live import Live
 from app.figures.theme import SIGNED, WEIGHT, colour
 
@@ -80,17 +80,17 @@ def all_heads(view: AttentionView) -> Live:
             "data[0].colorscale": WEIGHT,
             "data[1].text": labels,
             "data[1].textfont.color": colour("mute"),
-            "layout.shapes[0].x0": Linear(State("head"), wide, -0.5),
-            "layout.shapes[0].x1": Linear(State("head"), wide, columns - 0.5),
-            "layout.shapes[0].y0": Linear(State("layer"), high, -0.5),
-            "layout.shapes[0].y1": Linear(State("layer"), high, rows - 0.5),
+            "layout.shapes[0].x0": Affine(State("head"), wide, -0.5),
+            "layout.shapes[0].x1": Affine(State("head"), wide, columns - 0.5),
+            "layout.shapes[0].y0": Affine(State("layer"), high, -0.5),
+            "layout.shapes[0].y1": Affine(State("layer"), high, rows - 0.5),
             "layout.shapes[0].line.color": colour("accent"),
             "layout.plot_bgcolor": "rgba(0,0,0,0)",
         },
         title=Format("All heads"),
         caption=caption,
         file=Fill("{name}-heads-step{step}", name=view.file, step=view.step),
-        click={"layer": Linear(State("y"), 1 / high, whole=True), "head": Linear(State("x"), 1 / wide, whole=True)},
+        click={"layer": Affine(State("y"), 1 / high, whole=True), "head": Affine(State("x"), 1 / wide, whole=True)},
         arrows={"x": ("head", heads), "y": ("layer", layers)},
         height=24 + round(min(110 * heads, 460) / heads * layers * high / wide) + 8,
     )
@@ -187,10 +187,10 @@ def _map(view: AttentionView, values: Any, limit: Any) -> Live:
         "data[0].z": values,
         "data[0].zmax": limit,
         "data[0].colorscale": WEIGHT,
-        "layout.shapes[0].x0": Linear(State("key"), offset=-0.5),
-        "layout.shapes[0].x1": Linear(State("key"), offset=0.5),
-        "layout.shapes[0].y0": Linear(State("query"), offset=-0.5),
-        "layout.shapes[0].y1": Linear(State("query"), offset=0.5),
+        "layout.shapes[0].x0": Affine(State("key"), offset=-0.5),
+        "layout.shapes[0].x1": Affine(State("key"), offset=0.5),
+        "layout.shapes[0].y0": Affine(State("query"), offset=-0.5),
+        "layout.shapes[0].y1": Affine(State("query"), offset=0.5),
         "layout.shapes[0].line.color": colour("accent"),
     }
     if view.allowed is not None:

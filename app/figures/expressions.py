@@ -5,7 +5,7 @@ kinds, each plain data:
 
     weights["snapshot", "layer", "head"]      a slice of an array, chosen by keys of the state
     State("snapshot")                         the state itself
-    Linear(State("key"), offset=-0.5)         scale · x + offset, rounded down where `whole`
+    Affine(State("key"), offset=-0.5)         scale · x + offset, rounded down where `whole`
     Choose(roles["snapshot"], ["a", "b"])     one of several expressions, by an index or a key
     Tile(weights["snapshot"], 2, 1)           (row, column, y, x) side by side as one matrix, with gaps
     Format("{share:.0%} of {n:,}", share=…)   a sentence in the reader's language; its template is a gettext message
@@ -61,7 +61,7 @@ class State(Expression):
 
 
 @dataclass(frozen=True)
-class Linear(Expression):
+class Affine(Expression):
     of: Any
     scale: float = 1.0
     offset: float = 0.0
@@ -113,7 +113,7 @@ def evaluate(
                 return scaled if isinstance(scaled, np.ndarray) and scaled.ndim else scaled.item()
             case State(key):
                 return state[key]
-            case Linear(of, scale, offset, whole):
+            case Affine(of, scale, offset, whole):
                 result = scale * value(of) + offset
                 return int(np.floor(result)) if whole else result
             case Tile(of, gap_y, gap_x):
@@ -152,7 +152,7 @@ def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
             return {"$": "slice", "array": array.name, "by": [to_json(key, translate, languages) for key in by]}
         case State(key):
             return {"$": "state", "key": key}
-        case Linear(of, scale, offset, whole):
+        case Affine(of, scale, offset, whole):
             of = to_json(of, translate, languages)
             return {"$": "linear", "of": of, "scale": scale, "offset": offset, "whole": whole}
         case Tile(of, gap_y, gap_x):
@@ -184,7 +184,7 @@ def walk(expression: Any) -> Iterator[Expression]:
     match expression:
         case Slice(_, by):
             parts: Any = [key for key in by if not isinstance(key, str | int)]
-        case Linear(of, _, _, _) | Tile(of, _, _):
+        case Affine(of, _, _, _) | Tile(of, _, _):
             parts = [of]
         case Choose(by, among):
             parts = [by, *(among.values() if isinstance(among, dict) else among)]

@@ -21,13 +21,13 @@ from app.service.runs import run_registry, shipped
 from app.service.runs.shipped_introductions import INTRODUCTIONS
 from core import InputError
 from core.layers.masks import causal_mask
-from core.layers.positions import AlibiBias, LearnedPosition, RotaryPosition, SinusoidalPosition, T5Bias, t5_bucket
+from core.layers.positions import Alibi, Learned, Rotary, Sinusoidal, T5Bias, t5_bucket
 from core.runs.pretrained_run import PretrainedRun
 from core.seeding import seeded
 from core.translatable import Text, verbatim
 
 FALLBACK_RUNS: dict[type[nn.Module], str] = {
-    LearnedPosition: "reverse-transformer",
+    Learned: "reverse-transformer",
     T5Bias: "reverse-t5",
 }  # if the run has none
 MAX_TABLE_ROWS = 64  # positions of a learned table that are drawn
@@ -76,14 +76,14 @@ def check_ranges(**values: int) -> None:
 
 def sinusoidal(d_model: int, length: int) -> Parts:
     check_ranges(d_model=d_model, length=length)
-    table = SinusoidalPosition(length, d_model)(torch.arange(length))  # (position, d_model)
+    table = Sinusoidal(length, d_model)(torch.arange(length))  # (position, d_model)
     return {}, _to_numpy(table=table, dots=table @ table.T)
 
 
 def rope(d_head: int, length: int, seed: int) -> Parts:
     """The rotation of every pair of units at every position, and q·k of one query with two keys: q and another."""
     check_ranges(d_head=d_head, length=length, seed=seed)
-    rotary, positions = RotaryPosition(length, d_head), torch.arange(length)
+    rotary, positions = Rotary(length, d_head), torch.arange(length)
     unit_x = torch.tensor([1.0, 0.0]).repeat(d_head // 2).expand(1, 1, length, d_head)
     rotated = rotary.rotate(unit_x, positions)[0, 0].unflatten(-1, (-1, 2))  # (position, pair, 2)
     q, k = torch.randn(2, d_head, generator=torch.Generator().manual_seed(seed)) / d_head**0.5
@@ -96,7 +96,7 @@ def rope(d_head: int, length: int, seed: int) -> Parts:
 
 def alibi(n_heads: int, side: int) -> Parts:
     check_ranges(n_heads=n_heads, side=side)
-    scheme, positions = AlibiBias(n_heads), torch.arange(side)
+    scheme, positions = Alibi(n_heads), torch.arange(side)
     bias = scheme.bias(positions, positions)  # (head, query, key)
     return {}, _to_numpy(slopes=scheme.slopes, bias=bias, causal=causal_mask(positions, positions).byte())
 
@@ -162,7 +162,7 @@ def _encode(scheme: str, causal: bool, ids: Tensor) -> Tensor:
 
 def learned(run: str) -> Parts:
     """A run's learned tables at every snapshot, their change since the first, the cosines of both, and its norm."""
-    source = _find_trained(run, LearnedPosition)
+    source = _find_trained(run, Learned)
     if source.is_checkpoint:
         return source.header(), _checkpoint_tables(source)
     rows = min(MAX_TABLE_ROWS, source.max_len, 2 * source.trained)
@@ -240,7 +240,7 @@ def _find_trained(name: str, kind: type[nn.Module]) -> TrainedPositions:
         run = run_registry.open_run(candidate).run
         if modules := _modules_of_kind(run.model, kind):
             return _trained_positions(candidate, candidate == name, run, modules)
-    if kind is LearnedPosition:
+    if kind is Learned:
         raise InputError("No run here has learned positions.")
     with seeded(0):
         model = core.build("t5", d_model=64, n_heads=4, vocab_size=32)

@@ -6,7 +6,7 @@ from torch import nn
 
 from core.layers.attention import Attention
 from core.layers.feedforward import FeedForward
-from core.layers.positions import LearnedPosition, T5Bias
+from core.layers.positions import Learned, T5Bias
 
 
 def xavier(model: nn.Module, d_model: int) -> None:
@@ -16,7 +16,7 @@ def xavier(model: nn.Module, d_model: int) -> None:
             nn.init.xavier_uniform_(module.weight)
             _zero_bias(module)
         elif isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight, std=1.0 if isinstance(module, LearnedPosition) else d_model**-0.5)
+            nn.init.normal_(module.weight, std=1.0 if isinstance(module, Learned) else d_model**-0.5)
 
 
 def normal(model: nn.Module, std: float = 0.02) -> None:

@@ -1,6 +1,6 @@
 """Position encodings: absolute ones, added to the token embedding, and relative ones, applied inside attention.
 
-Absolute: `SinusoidalPosition`, `LearnedPosition`. Relative: `RotaryPosition` rotates queries and keys, `AlibiBias` and
+Absolute: `Sinusoidal`, `Learned`. Relative: `Rotary` rotates queries and keys, `Alibi` and
 `T5Bias` add to the scores. Tables that are not learned are buffers. A new scheme also
 needs its name among the choices of `position` in `core/config/catalogue.py`.
 """
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from core.config.families import TransformerConfig
 
 
-class SinusoidalPosition(nn.Module):
+class Sinusoidal(nn.Module):
     """sin(p / 10000^(2i/d)) and cos of the same, side by side (Vaswani et al. 2017, §3.5)."""
 
     table: Tensor  # (position, d_model)
@@ -30,7 +30,7 @@ class SinusoidalPosition(nn.Module):
         return self.table[positions]  # (time, d_model)
 
 
-class LearnedPosition(nn.Embedding):
+class Learned(nn.Embedding):
     """One trained vector per position; `offset` rows before the first are never used (RoBERTa's are for padding)."""
 
     def __init__(self, max_len: int, d_model: int, offset: int = 0):
@@ -54,7 +54,7 @@ class RelativePosition(nn.Module):
         return None
 
 
-class RotaryPosition(RelativePosition):
+class Rotary(RelativePosition):
     """RoPE: rotates the pair (x_2i, x_2i+1) by p / 10000^(2i/d), so that q·k depends on the offset only.
 
     Su et al. 2021, arxiv.org/abs/2104.09864
@@ -75,7 +75,7 @@ class RotaryPosition(RelativePosition):
         return torch.stack([even * cos - odd * sin, odd * cos + even * sin], dim=-1).flatten(-2)
 
 
-class AlibiBias(RelativePosition):
+class Alibi(RelativePosition):
     """ALiBi: −slope · distance, one slope per head (Press et al. 2022, arxiv.org/abs/2108.12409)."""
 
     slopes: Tensor  # (head,)
@@ -130,17 +130,17 @@ def t5_bucket(offset: Tensor, n_buckets: int, max_distance: int, two_sided: bool
 
 def absolute_position(config: TransformerConfig) -> nn.Module | None:
     if config.position == "sinusoidal":
-        return SinusoidalPosition(config.max_len, config.d_model)
+        return Sinusoidal(config.max_len, config.d_model)
     if config.position == "learned":
-        return LearnedPosition(config.max_len, config.d_model, getattr(config, "position_offset", 0))
+        return Learned(config.max_len, config.d_model, getattr(config, "position_offset", 0))
     return None
 
 
 def relative_position(config: TransformerConfig, two_sided: bool) -> RelativePosition:
     if config.position == "rope":
-        return RotaryPosition(config.max_len, config.head_width)
+        return Rotary(config.max_len, config.head_width)
     if config.position == "alibi":
-        return AlibiBias(config.n_heads)
+        return Alibi(config.n_heads)
     if config.position == "t5":
         return T5Bias(config.n_heads, config.n_buckets, config.max_distance, two_sided)
     return RelativePosition()

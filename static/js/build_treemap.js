@@ -8,7 +8,7 @@ import { pngOf, svgText } from "./svg_files.js";
 import { format, inLanguage, language, say, sayInto } from "./words.js";
 
 const HEIGHT = 300, NARROW = 46, LOW = 30, HEAD = 20; // px; areas smaller than that have no name
-const SHADES = { Embedding: 0.12, LearnedPosition: 0.2, Attention: 0.42, Alignment: 0.42, FeedForward: 0.75, Layer: 0.75, Norm: 0.05, Head: 0.3 };
+const SHADES = { Embedding: 0.12, Learned: 0.2, Attention: 0.42, Alignment: 0.42, FeedForward: 0.75, Layer: 0.75, Norm: 0.05, Head: 0.3 };
 const NAMED = 3; // of several equally large parts
 const PLAIN = 0.3; // a module of no such kind, in no such module
 

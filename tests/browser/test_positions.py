@@ -16,7 +16,7 @@ from app.service import positions
 from app.service.experiments import extrapolation
 from app.service.runs import shipped
 from app.service.runs.shipped_introductions import INTRODUCTIONS
-from core.layers.positions import AlibiBias, RotaryPosition, SinusoidalPosition, t5_bucket
+from core.layers.positions import Alibi, Rotary, Sinusoidal, t5_bucket
 from tests.browser.page_driver import choose_run, open_app, page_state, wait_until
 from tests.browser.visual_checks import find_faults
 
@@ -85,7 +85,7 @@ def test_fixed_schemes_show_cores_numbers(new_page):
     slide(page, "d_model", 12)
     slide(page, "length", 40)
     expect(page.locator(".sin-table .caption")).to_contain_text("40 positions × 12")
-    table = SinusoidalPosition(40, 12).table
+    table = Sinusoidal(40, 12).table
     np.testing.assert_allclose(numbers(page, "sin-table")[1], table, atol=1e-6)
     slide(page, "position", 7)
     slide(page, "pair", 2)
@@ -99,10 +99,10 @@ def test_fixed_schemes_show_cores_numbers(new_page):
     slide(page, "n_heads", 6)
     page.locator(".alibi-matrix").wait_for()
     page.get_by_role("radio", name="head 4", exact=True).click()
-    expected = AlibiBias(6).bias(torch.arange(16), torch.arange(16))
+    expected = Alibi(6).bias(torch.arange(16), torch.arange(16))
     np.testing.assert_allclose(numbers(page, "alibi-matrix")[1], expected[4], atol=1e-6)
     np.testing.assert_allclose(numbers(page, "alibi-lines")[1], expected[:, :, 0].T, atol=1e-6)
-    np.testing.assert_allclose(numbers(page, "alibi-slopes")[1][:, 0], AlibiBias(6).slopes, atol=1e-6)
+    np.testing.assert_allclose(numbers(page, "alibi-slopes")[1][:, 0], Alibi(6).slopes, atol=1e-6)
 
     choose_scheme(page, "t5")
     for sides, two_sided in (("one", False), ("two", True)):
@@ -129,7 +129,7 @@ def test_rope_rotates_in_the_page_without_a_request(new_page):
     slide(page, "offset", -6)
     page.locator(".dial").nth(3).click()
     page.locator(".positions-panel:visible [data-value=other]").click()
-    rotary = RotaryPosition(64, 16)
+    rotary = Rotary(64, 16)
     for pair, dial in enumerate(page.locator(".dial").all()):
         angle = float(dial.get_attribute("data-angle"))
         np.testing.assert_allclose(

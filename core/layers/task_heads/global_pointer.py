@@ -12,7 +12,7 @@ from core.capture.taps import tap
 from core.layers.attention import mask_scores, split_heads
 from core.layers.linear import Linear
 from core.layers.masks import causal_mask, combine_masks, padding_mask
-from core.layers.positions import RotaryPosition
+from core.layers.positions import Rotary
 
 
 class GlobalPointer(nn.Module):
@@ -23,7 +23,7 @@ class GlobalPointer(nn.Module):
         self.n_types = n_types
         self.q_proj = Linear(d_model, n_types * d_head)
         self.k_proj = Linear(d_model, n_types * d_head)
-        self.position = RotaryPosition(max_len, d_head)
+        self.position = Rotary(max_len, d_head)
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """(batch, time, d_model) → (batch, type, start, end); −∞ for impossible spans (end < start, padding)"""

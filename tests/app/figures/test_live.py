@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 import pytest
 
 from app.figures.attention import all_heads, one_head, report_card
-from app.figures.expressions import Array, Choose, Format, Linear, State, Tile, evaluate, keys_of, to_json
+from app.figures.expressions import Affine, Array, Choose, Format, State, Tile, evaluate, keys_of, to_json
 from app.figures.live import Live
 from app.figures.numbers import fill
 from app.figures.training import running_mean, timeline
@@ -18,8 +18,8 @@ WEIGHTS = Array("weights", np.arange(2 * 3 * 4 * 4, dtype=np.float32).reshape(2,
     ("expression", "state", "value"),
     [
         (State("head"), {"head": 2}, 2),
-        (Linear(State("key"), offset=-0.5), {"key": 3}, 2.5),
-        (Linear(State("x"), 1 / 5, whole=True), {"x": 11}, 2),
+        (Affine(State("key"), offset=-0.5), {"key": 3}, 2.5),
+        (Affine(State("x"), 1 / 5, whole=True), {"x": 11}, 2),
         (Choose(State("role"), ["a", "b"]), {"role": 1}, "b"),
         (Choose(State("role"), ["a", "b"]), {"role": 9}, "b"),
         (Choose(State("theme"), {"light": 1, "dark": [State("x")]}), {"theme": "dark", "x": 7}, [7]),
@@ -27,7 +27,7 @@ WEIGHTS = Array("weights", np.arange(2 * 3 * 4 * 4, dtype=np.float32).reshape(2,
         (Format("{share:.0%}", share=0.915), {"language": "zh"}, "92%"),
         (WEIGHTS["snapshot", "head", 0, 1], {"snapshot": 1, "head": 2}, 81.0),
         (WEIGHTS["snapshot", "head", 0, 1], {"snapshot": 9, "head": 9}, 81.0),
-        (WEIGHTS["snapshot", Linear(State("head"), offset=1), 0, 0], {"snapshot": 0, "head": 1}, 32.0),
+        (WEIGHTS["snapshot", Affine(State("head"), offset=1), 0, 0], {"snapshot": 0, "head": 1}, 32.0),
     ],
 )
 def test_an_expression_in_a_state(expression, state, value):

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 import core
 from core.layers.attention import Attention, AttentionScope
 from core.layers.local_attention import LocalAttention, LocalAttentionScope
-from core.layers.positions import AlibiBias, RelativePosition, RotaryPosition, T5Bias
+from core.layers.positions import Alibi, RelativePosition, Rotary, T5Bias
 from tests.core.reference.equality import assert_equal, padded_batch, randomise
 
 WITHIN = 1e-5
@@ -21,10 +21,10 @@ D_MODEL, BATCH = 24, 4
 
 def make_position(kind: str, n_heads: int, d_head: int, causal: bool) -> RelativePosition:
     if kind == "alibi":
-        return AlibiBias(n_heads)
+        return Alibi(n_heads)
     if kind == "t5":
         return randomise(T5Bias(n_heads, 8, 12, two_sided=not causal), std=1.0)
-    return RotaryPosition(200, d_head) if kind == "rope" else RelativePosition()
+    return Rotary(200, d_head) if kind == "rope" else RelativePosition()
 
 
 def both_ways(layer: Attention, scope: AttentionScope, x: Tensor, memory: Tensor | None = None) -> None:
@@ -117,7 +117,7 @@ def test_local_attention(position, causal, padded, time, window):
 def test_weights_key_by_key(causal, window):
     """The explicit weights against loops; a query that may see nothing mixes nothing."""
     time, lengths = 11, torch.tensor([11, 4, 1])
-    places, position = torch.arange(time), AlibiBias(2)
+    places, position = torch.arange(time), Alibi(2)
     kind = Attention if window is None else LocalAttention
     layer = randomise(kind(8, 2))
     if window is None:

@@ -13,7 +13,7 @@ from transformers.models.roformer.modeling_roformer import (
 )
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from core.layers.positions import AlibiBias, RotaryPosition, SinusoidalPosition, T5Bias, alibi_slopes, t5_bucket
+from core.layers.positions import Alibi, Rotary, Sinusoidal, T5Bias, alibi_slopes, t5_bucket
 from tests.core.reference.equality import assert_equal
 
 
@@ -21,7 +21,7 @@ from tests.core.reference.equality import assert_equal
 def test_alibi_is_bloom_up_to_a_constant_per_row(n_heads):
     time = 50
     positions = torch.arange(time)
-    ours = AlibiBias(n_heads).bias(positions, positions)  # (head, query, key)
+    ours = Alibi(n_heads).bias(positions, positions)  # (head, query, key)
     theirs = build_alibi_tensor(torch.ones(1, time), n_heads, torch.float32)  # (head, 1, key)
     assert_equal(torch.tensor(alibi_slopes(n_heads)), theirs[:, 0, 1], 1e-6, "slopes")
 
@@ -61,13 +61,13 @@ def test_rotary_is_roformers(time, d_head):
     table = RoFormerSinusoidalPositionalEmbedding(time, d_head).create_weight()[None, None]  # (1, 1, time, d_head)
     q, k = torch.randn(2, 2, 3, time, d_head)  # each (batch, head, time, d_head)
     their_q, their_k = RoFormerSelfAttention.apply_rotary_position_embeddings(table, q, k)
-    position, positions = RotaryPosition(time, d_head), torch.arange(time)
+    position, positions = Rotary(time, d_head), torch.arange(time)
     assert_equal(position.rotate(q, positions), their_q, 1e-5, "queries")
     assert_equal(position.rotate(k, positions), their_k, 1e-5, "keys")
 
 
 def test_rotary_at_given_positions():
-    x, position = torch.randn(2, 3, 20, 8), RotaryPosition(20, 8)
+    x, position = torch.randn(2, 3, 20, 8), Rotary(20, 8)
     whole = position.rotate(x, torch.arange(20))
     selected = torch.tensor([19, 0, 7])
     assert torch.equal(position.rotate(x[:, :, selected], selected), whole[:, :, selected])
@@ -75,7 +75,7 @@ def test_rotary_at_given_positions():
 
 @pytest.mark.parametrize("max_len, d_model", [(1, 2), (10, 6), (600, 16)])
 def test_sinusoidal_by_hand(max_len, d_model):
-    table = SinusoidalPosition(max_len, d_model)(torch.arange(max_len))  # (position, d_model)
+    table = Sinusoidal(max_len, d_model)(torch.arange(max_len))  # (position, d_model)
     by_hand = torch.zeros(max_len, d_model)
     for p in range(max_len):
         for i in range(d_model // 2):
