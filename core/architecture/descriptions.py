@@ -37,7 +37,7 @@ MODULES: dict[str, Description] = {
     "Gpt": _describe("p(next | past) = softmax(W x_n)", Text("A stack that may not look ahead, predicting the next token.")),
     "Bert": _describe("p(masked | all others) = softmax(W x_n)", Text("A stack that looks both ways.")),
     "RecurrentModel": _describe("h_t = cell(x_t, h_{t−1});  logits = head(h)", Text("Reads one token after the other; all it knows of the past is its state.")),
-    "TransformerStack": _describe("x ← block_1(x) … block_L(x)", Text("Embedding, then blocks on top of each other.")),
+    "Stack": _describe("x ← block_1(x) … block_L(x)", Text("Embedding, then blocks on top of each other.")),
     "Block": _describe("pre: x + f(norm(x));  post: norm(x + f(x))", Text("Attention and feed-forward, each added to the stream that runs past it.")),
     "Attention": _describe("softmax(q kᵀ · scale + bias) v", Text("Every token asks (q), all answer with a label (k) and a content (v); the answers are "
 "mixed by how well they fit.")),
@@ -55,8 +55,8 @@ MODULES: dict[str, Description] = {
     "RnnLayer": _describe("h_t = tanh(W_x x_t + b_x + W_h h_{t−1} + b_h)", Text("One state, rewritten at every step.")),
     "GruLayer": _describe("h_t = (1 − z) ⊙ n + z ⊙ h_{t−1}", Text("Two gates decide how much of the old state stays.")),
     "LstmLayer": _describe("c_t = f ⊙ c_{t−1} + i ⊙ g;  h_t = o ⊙ tanh(c_t)", Text("Three gates around a cell that can keep its value for long.")),
-    "RecurrentEncoder": _describe("h_t = cell(x_t, h_{t−1})", Text("Reads the source; its last states begin the decoder.")),
-    "RecurrentDecoder": _describe("s_t = cell(y_{t−1}, s_{t−1})", Text("Writes from one vector alone: the bottleneck.")),
+    "Encoder": _describe("h_t = cell(x_t, h_{t−1})", Text("Reads the source; its last states begin the decoder.")),
+    "Decoder": _describe("s_t = cell(y_{t−1}, s_{t−1})", Text("Writes from one vector alone: the bottleneck.")),
     "LuongDecoder": _describe("tanh(W_c [context; s_t])", Text("The new state looks back at the source before it speaks.")),
     "BahdanauDecoder": _describe("s_t = cell([y_{t−1}; context_t], s_{t−1})", Text("The previous state looks back at the source, and what it finds enters the next step and "
 "its output.")),

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from core.capture.observers import has_observers
 from core.layers.kv_cache import KVCache
 from core.layers.recurrent.engine import State
-from core.layers.transformer_stack import EncoderMemory, TransformerStack
+from core.layers.transformer_stack import EncoderMemory, Stack
 from core.models import Output, is_encoder_decoder
 from core.models.recurrent import RecurrentModel
 from core.models.seq2seq import RecurrentEncoding, Seq2Seq
@@ -26,7 +26,7 @@ class EncoderDecoder(Protocol):
     """The part of a two-sequence model that decoding uses."""
 
     head: nn.Module
-    decoder: Any  # a TransformerStack, or a recurrent decoder
+    decoder: Any  # a Stack, or a recurrent decoder
 
     def encode(self, src: Tensor, lengths: Tensor | None = None) -> Any: ...
 
@@ -61,7 +61,7 @@ class CachedSession(DecodingSession):
 
     def __init__(self, model: nn.Module, ids: Tensor):
         super().__init__(ids)
-        assert isinstance(model, TransformerStack)
+        assert isinstance(model, Stack)
         self.model, self.head = model, model.get_submodule("head")
 
     def prefill(self) -> Tensor:
@@ -202,7 +202,7 @@ def can_cache(model: nn.Module) -> bool:
     if isinstance(model, RecurrentModel | Seq2Seq):
         return True
     stack = getattr(model, "decoder", model)
-    return isinstance(stack, TransformerStack) and stack.causal and stack.config.attention == "full"
+    return isinstance(stack, Stack) and stack.causal and stack.config.attention == "full"
 
 
 def select_states(states: list[State], rows: Tensor) -> list[State]:

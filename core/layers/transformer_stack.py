@@ -34,7 +34,7 @@ class EncoderMemory:
         self.hidden, self.lengths, self.positions = hidden, lengths, positions
 
 
-class TransformerStack(nn.Module):
+class Stack(nn.Module):
     """Embeddings, blocks and, with pre-norm, a final norm."""
 
     def __init__(

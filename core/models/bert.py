@@ -11,13 +11,13 @@ from core.layers import initialisation
 from core.layers.feedforward import ACTIVATIONS
 from core.layers.linear import Linear
 from core.layers.task_heads.heads import MaskedTokenHead, TaskHead, make_head
-from core.layers.transformer_stack import TransformerStack
+from core.layers.transformer_stack import Stack
 from core.models.output import Output
 
 POOLER_ACTIVATIONS = {"tanh": torch.tanh, **ACTIVATIONS}
 
 
-class Bert(TransformerStack):
+class Bert(Stack):
     """Devlin et al. 2019. The pooler reads the first token, [CLS].
 
     RoBERTa (Liu et al. 2019) and DistilBERT (Sanh et al. 2019) are the same with other options.

@@ -9,11 +9,11 @@ from core.config.families import GptConfig
 from core.layers import initialisation
 from core.layers.masks import last_valid
 from core.layers.task_heads.heads import TaskHead, TokenHead, make_head
-from core.layers.transformer_stack import TransformerStack
+from core.layers.transformer_stack import Stack
 from core.models.output import Output
 
 
-class Gpt(TransformerStack):
+class Gpt(Stack):
     """Radford et al. 2019. As a classifier it reads the last token, the only one that attends to all others."""
 
     def __init__(self, config: GptConfig):

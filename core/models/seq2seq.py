@@ -39,7 +39,7 @@ class RecurrentEncoding:
     states: list[State]
 
 
-class RecurrentEncoder(RecurrentStack):
+class Encoder(RecurrentStack):
     """Both directions together are as wide as the decoder, whose initial states are the last states of this."""
 
     def __init__(self, config: Seq2SeqConfig):
@@ -61,7 +61,7 @@ class RecurrentEncoder(RecurrentStack):
         return RecurrentEncoding(outputs, None if lengths is None else padding_mask(lengths, src.shape[1]), states)
 
 
-class RecurrentDecoder(RecurrentStack):
+class Decoder(RecurrentStack):
     """Without attention: the source reaches the decoder through the initial states only."""
 
     n_contexts: ClassVar[int] = 0  # vectors of width d_hidden in a cell's input besides the token
@@ -87,7 +87,7 @@ class RecurrentDecoder(RecurrentStack):
         return self.run(x, lengths, encoding.states)
 
 
-class AttentionDecoder(RecurrentDecoder):
+class AttentionDecoder(Decoder):
     """Base of the decoders with attention; their output is tanh(W_c [context; h])."""
 
     def __init__(self, config: Seq2SeqConfig):
@@ -152,7 +152,7 @@ class Seq2Seq(nn.Module):
     def __init__(self, config: Seq2SeqConfig):
         super().__init__()
         self.config = config
-        self.encoder = RecurrentEncoder(config)
+        self.encoder = Encoder(config)
         self.decoder = make_decoder(config)
         self.head = TokenHead(config.d_hidden, config.vocab_size)
 
@@ -172,9 +172,9 @@ class Seq2Seq(nn.Module):
         return Output(logits=tap(self, "logits", self.head(hidden, None, lengths)), hidden=hidden)
 
 
-def make_decoder(config: Seq2SeqConfig) -> RecurrentDecoder:
+def make_decoder(config: Seq2SeqConfig) -> Decoder:
     if config.attention == "none":
-        return RecurrentDecoder(config)
+        return Decoder(config)
     return BahdanauDecoder(config) if config.attention == "bahdanau" else LuongDecoder(config)
 
 

@@ -15,7 +15,7 @@ from core.layers import initialisation
 from core.layers.input_checks import check_pair
 from core.layers.masks import valid_mask
 from core.layers.task_heads.heads import TokenHead
-from core.layers.transformer_stack import EncoderMemory, TransformerStack
+from core.layers.transformer_stack import EncoderMemory, Stack
 from core.models.output import Output
 
 
@@ -25,8 +25,8 @@ class Transformer(nn.Module):
     def __init__(self, config: EncoderDecoderConfig):
         super().__init__()
         self.config = config
-        self.encoder = TransformerStack(config)
-        self.decoder = TransformerStack(config, n_layers=config.decoder_layers, causal=True, cross=True)
+        self.encoder = Stack(config)
+        self.decoder = Stack(config, n_layers=config.decoder_layers, causal=True, cross=True)
         self.head = self.make_head()
         self.initialise()
         self.tie()

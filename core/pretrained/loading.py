@@ -11,7 +11,7 @@ from core.config.families import Config
 from core.decoding import SpecialTokens, can_generate
 from core.errors import InputError
 from core.layers.positions import relative_position
-from core.layers.transformer_stack import TransformerStack
+from core.layers.transformer_stack import Stack
 from core.models import is_encoder_decoder
 from core.pretrained.checkpoint import Checkpoint, inspect_folder, make_checkpoint, map_weights
 from core.pretrained.checkpoint_folder import CONFIG, GENERATION, TOKENIZER_FILES, CheckpointFolder
@@ -139,7 +139,7 @@ def assign_weights(model: nn.Module, weights: dict[str, Tensor]) -> None:
             replacements[id(old)] = nn.Parameter(value.float())
         module._parameters[name] = replacements[id(old)]
     for stack in model.modules():
-        if isinstance(stack, TransformerStack) and any(table.is_meta for table in stack.position.buffers()):
+        if isinstance(stack, Stack) and any(table.is_meta for table in stack.position.buffers()):
             stack.position = relative_position(stack.config, two_sided=not stack.causal)  # computed, not stored
 
 
