@@ -129,7 +129,7 @@ async def stream(keys: str = Query(max_length=25 * MAX_KEYS)) -> StreamingRespon
 
 
 @router.post("/noticed/{key}")
-def noticed(key: str) -> list[dict[str, Any]]:
+def diagnoses(key: str) -> list[dict[str, Any]]:
     return translate_all(job_service.job(key).probe_results.diagnoses)
 
 

@@ -34,7 +34,7 @@ class Monitor:
         self.training_seconds = 0.0  # of processor time, as below
         self.spent_seconds = dict.fromkeys(BUDGETS, 0.0)
         self.probed_at, self.probed_step = 0.0, -1
-        self.diagnosed_part = self._part()
+        self.diagnosed_part = self._progress_part()
         self.accuracy: float | None = None  # at the last diagnosis
         self.events: list[dict[str, Any]] = []
 
@@ -45,7 +45,7 @@ class Monitor:
             update |= self._within_budget("probe", self.run_probe)
         if unmeasured := self._unmeasured_steps():
             update |= self._within_budget("heads", lambda: self._measure_heads(unmeasured[-1]))
-        if self._part() > self.diagnosed_part:
+        if self._progress_part() > self.diagnosed_part:
             update |= self._within_budget("diagnosis", lambda: self.diagnose(DIAGNOSIS_PROBLEMS))
         return update
 
@@ -66,7 +66,7 @@ class Monitor:
 
     def diagnose(self, problems: int | None, diverged: bool = False) -> Update:
         """Diagnoses from the curves and from the accuracy on so many held-out problems; None: it is not evaluated."""
-        self.diagnosed_part = self._part()
+        self.diagnosed_part = self._progress_part()
         self.accuracy = None if problems is None else self.run.evaluate(problems).accuracy
         diagnoses = diagnose(collect_evidence(self.run, self.accuracy, diverged))
         return {"diagnoses": [diagnosis.to_dict() for diagnosis in diagnoses]}
@@ -79,7 +79,7 @@ class Monitor:
         self.spent_seconds[name] += time.process_time() - began
         return update
 
-    def _part(self) -> int:
+    def _progress_part(self) -> int:
         """Tenths of the training that are done: one diagnosis is due in each."""
         return DIAGNOSES * self.run.trainer.index // self.run.recipe.training.steps
 

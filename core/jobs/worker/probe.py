@@ -105,7 +105,9 @@ class Probe:
         if self.form == "label":
             return [(self._labels([label]), self._labels([target])) for label, target in pairs]
         if self.form == "answer":
-            return [(self._part(i, *ends), self._part(i, *target)) for i, (ends, target) in enumerate(pairs)]
+            return [
+                (self._span_tokens(i, *ends), self._span_tokens(i, *target)) for i, (ends, target) in enumerate(pairs)
+            ]
         words = self._labels if self.form == "tags" else self._tokens
         answers = []
         for row, target in pairs:
@@ -119,13 +121,15 @@ class Probe:
     def _labels(self, labels: list[int]) -> list[Text]:
         return [self.run.task.label_names[label] for label in labels]
 
-    def _part(self, row: int, start: int, end: int) -> list[Text]:
+    def _span_tokens(self, row: int, start: int, end: int) -> list[Text]:
         """The tokens of a problem's source from `start` to `end`, both included."""
         return self._tokens(self.examples.source[row, start : end + 1].tolist())
 
     def _spans(self, row: int, spans: list[Span]) -> list[Text]:
         names = self.run.task.label_names
-        parts = [(join_texts(self._part(row, start, end), " "), names[kind]) for kind, start, end in sorted(spans)]
+        parts = [
+            (join_texts(self._span_tokens(row, start, end), " "), names[kind]) for kind, start, end in sorted(spans)
+        ]
         return [Text("{words}: {label}", words=words, label=label) for words, label in parts[:MOST_ANSWERS]]
 
 

@@ -1,4 +1,4 @@
-"""The parity task: is the sum of a sequence odd? One label per sequence, or with `RunningParity` one per prefix.
+"""The parity task: is the sum of a sequence odd? One label per sequence, or one tag per prefix.
 
 Solving it takes one bit of state that is carried over the whole sequence.
 """
