@@ -46,6 +46,11 @@ def translate(text: Text, language: str) -> str:
     return text.translate(TRANSLATIONS[language])
 
 
+def translate_message(message: str, language: str) -> str:
+    """A template of the figures' captions (`app.figures.expressions.Format`), which are filled in the page."""
+    return TRANSLATIONS[language].gettext(message)
+
+
 def in_all_languages(text: Text) -> dict[str, str]:
     """By language: the page has all of them and switches without a request."""
     return {language: text.translate(translations) for language, translations in TRANSLATIONS.items()}

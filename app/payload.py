@@ -2,8 +2,8 @@
 
     4 bytes: length of the header | header (JSON, padded with spaces to 8 bytes) | array | array | …
 
-The header's "arrays" lists each one's name, type ("f4", "u1"), shape and offset. JSON has no NaN and no infinity:
-such numbers are null in the header. `static/js/payload.js` reads it.
+The header's "arrays" lists each one's name, type ("f4", "u1"), shape and offset, and what 1 stands for where that is not 1
+("unit": 1/255 for shares that travel as bytes). JSON has no NaN and no infinity: such numbers are null in the header. `static/js/payload.js` reads it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ Parts = tuple[dict[str, Any], dict[str, np.ndarray]]  # header and arrays, the a
 ALIGNMENT = 8  # bytes: typed arrays in the browser begin at multiples of their element's size
 
 
-def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
+def pack(
+    header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], units: Mapping[str, float] | None = None
+) -> bytes:
     entries, parts, offset = [], [], 0
     for name, array in arrays.items():
         array = np.ascontiguousarray(array)
-        entries.append({"name": name, "type": array.dtype.str[1:], "shape": array.shape, "offset": offset})
+        entry = {"name": name, "type": array.dtype.str[1:], "shape": array.shape, "offset": offset}
+        entries.append(entry | ({"unit": units[name]} if units and name in units else {}))
         padding = -array.nbytes % ALIGNMENT
         parts += [array.tobytes(), bytes(padding)]
         offset += array.nbytes + padding

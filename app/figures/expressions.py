@@ -10,6 +10,8 @@ kinds, each plain data:
     Tile(weights["snapshot"], 2, 1)           (row, column, y, x) side by side as one matrix, with gaps
     Format("{share:.0%} of {n:,}", share=…)   a sentence in the reader's language; its template is a gettext message
     Fill("{run}-step{step}", run=…, step=…)   the same for what is not translated
+    Sentences([…, …])                         one after another, as the language does it; empty ones are left out
+    Take(values, order)                       values (or rows) in another order
 
 Lists and dicts of expressions are expressions; anything else stands for itself.
 """
@@ -97,6 +99,21 @@ class Fill(Format):
     """A template that is the same in every language: a file's name, a bare number."""
 
 
+@dataclass(frozen=True)
+class Sentences(Expression):
+    """Sentences one after another; in Chinese there is no space between them."""
+
+    parts: list[Any]
+
+
+@dataclass(frozen=True)
+class Take(Expression):
+    """`of[order]`: the rows of a matrix, or the values of a list, in another order; `order` is a slice of whole numbers."""
+
+    of: Any
+    order: Any
+
+
 def evaluate(
     expression: Any, state: Mapping[str, Any], translate: Translate = lambda message, language: message
 ) -> Any:
@@ -126,6 +143,12 @@ def evaluate(
                 return fill(
                     translate(message, language), {name: value(one) for name, one in values.items()}, language
                 )
+            case Sentences(parts):
+                separator = "" if state.get("language") == "zh" else " "
+                return separator.join(sentence for sentence in map(value, parts) if sentence)
+            case Take(of, order):
+                values, indices = value(of), value(order)
+                return values[indices] if isinstance(values, np.ndarray) else [values[int(i)] for i in indices]
             case dict():
                 return {name: value(one) for name, one in part.items()}
             case list():
@@ -167,6 +190,11 @@ def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
             words = ["en"] if isinstance(expression, Fill) else languages
             template = {language: translate(message, language) if language != "en" else message for language in words}
             return {"$": "format", "template": template, "values": to_json(values, translate, languages)}
+        case Sentences(parts):
+            return {"$": "sentences", "parts": to_json(parts, translate, languages)}
+        case Take(of, order):
+            of, order = (to_json(part, translate, languages) for part in (of, order))
+            return {"$": "take", "of": of, "order": order}
         case dict():
             return {name: to_json(one, translate, languages) for name, one in expression.items()}
         case list():
@@ -190,6 +218,10 @@ def walk(expression: Any) -> Iterator[Expression]:
             parts = [by, *(among.values() if isinstance(among, dict) else among)]
         case Format(_, values):
             parts = values.values()
+        case Sentences(sentences):
+            parts = sentences
+        case Take(of, order):
+            parts = [of, order]
         case dict():
             parts = expression.values()
         case list():
@@ -208,4 +240,4 @@ def keys_of(expression: Any) -> set[str]:
     """The keys of the state it depends on."""
     keys = {part.key for part in walk(expression) if isinstance(part, State)}
     keys |= {key for part in walk(expression) if isinstance(part, Slice) for key in part.by if isinstance(key, str)}
-    return keys | ({"language"} if any(isinstance(part, Format) for part in walk(expression)) else set())
+    return keys | ({"language"} if any(isinstance(part, Format | Sentences) for part in walk(expression)) else set())

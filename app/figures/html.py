@@ -20,7 +20,7 @@ from app.figures.live import Live, untranslated
 from app.figures.theme import TEMPLATES
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
-SCRIPTS = ("payload.js", "live/expressions.js", "live/exports.js", "live/labels.js", "live/player.js")
+SCRIPTS = ("payload.js", *(f"live/{name}.js" for name in ("expressions", "exports", "labels", "poster", "player")))
 PAGE = """<!doctype html>
 <html lang="{language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title><style>{css}</style>{plotly}</head>
@@ -75,13 +75,15 @@ def write_html(
     """
     keys = {key: count for figure in figures for key, count in figure.keys().items()}
     whole: dict[str, Any] = {**dict.fromkeys(["query", "key", *keys], 0), "theme": "light", "language": "en", **state}
-    arrays = {name: array.values for figure in figures for name, array in figure.arrays().items()}
+    arrays = {name: array for figure in figures for name, array in figure.arrays().items()}
+    units = {name: array.unit for name, array in arrays.items() if array.unit != 1}
+    packed = payload.pack({}, {name: array.values for name, array in arrays.items()}, units)
     page = {
         "figures": [figure.spec(untranslated) for figure in figures],
         "templates": TEMPLATES,
         "keys": keys,
         "state": whole,
-        "arrays": base64.b64encode(payload.pack({}, arrays)).decode(),
+        "arrays": base64.b64encode(packed).decode(),
     }
     library = (
         (Path(plotly.__file__).parent / "package_data/plotly.min.js").read_text("utf-8") if plotlyjs is True else ""
@@ -101,10 +103,16 @@ def write_html(
 
 
 def inlined() -> str:
-    """The player's modules as one, without imports and exports."""
-    sources = [(STATIC / "js" / name).read_text("utf-8") for name in SCRIPTS]
-    plain = [re.sub(r"^import .*\n", "", source, flags=re.M) for source in sources]
-    return "\n".join(re.sub(r"^export ", "", source, flags=re.M) for source in plain)
+    """The player's modules as one script: each a function of its own that returns what it exports."""
+    return "\n".join(_module(name) for name in SCRIPTS) + "\nconst { unpack } = payload_js, { Player } = player_js;\n"
+
+
+def _module(name: str) -> str:
+    source = (STATIC / "js" / name).read_text("utf-8")
+    source = re.sub(r'^import (\{.*?\}) from "[./]*(\w+)\.js";$', r"const \1 = \2_js;", source, flags=re.M)
+    exported = re.findall(r"^export (?:const|class|function) (\w+)", source, flags=re.M)
+    body = re.sub(r"^export ", "", source, flags=re.M)
+    return f"const {Path(name).stem}_js = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();"
 
 
 def _plain(value: Any) -> Any:

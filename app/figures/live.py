@@ -10,7 +10,6 @@ One description serves four places:
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from app.figures.expressions import Array, Slice, Translate, arrays_of, evaluate, keys_of, to_json, walk
-from app.figures.theme import TEMPLATES
+from app.figures.theme import COLOURS, TEMPLATES
 
 DEFAULTS = {"theme": "light", "language": "en"}
 
@@ -34,16 +33,19 @@ class Cursor:
     """A vertical line that can be dragged: at `x[state[key]]`, setting that key to the nearest."""
 
     key: str
-    x: Array
+    x: list[float]
 
 
 @dataclass(frozen=True)
 class Label:
-    """Words at an x above the picture, as far as there is room; those of a low rank first."""
+    """Words at an x above the picture, as far as there is room; those of a low rank first, among equals those `about` what
+    is chosen (keys and values of the state). Of several at one x the first stands, with how many more there are.
+    """
 
     x: float
     text: Any
     rank: int = 0
+    about: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -52,12 +54,16 @@ class Live:
 
     bindings  attribute paths as Plotly spells them ("data[0].z", "layout.shapes[0].x0") → expressions
     title     above the picture; caption: the sentence below, with **bold** parts; file: its name when it is kept
-    click     keys of the state ← "x", "y" (index of the clicked cell or point), "curve", or an expression of those
+    click     keys of the state ← "x", "y" (index of the clicked cell or point), "point" (index in its trace), "curve",
+              "customdata", or an expression of those
     arrows    "x" or "y" → (key, how many): what the arrow keys move
     tokens    "x" or "y" → tokens on that axis; shown as far as there is room
     links     "x" or "y" → the name of that token axis: pointing at a token lights it up wherever the name appears
     cursor    the playhead
     labels    words above the picture, none over another
+    names     whether lines are named at their ends, in their colours (where there is no room, in a legend above)
+    table     column → values: what its CSV holds, where that is not what it draws
+    zoom      whether buttons beside the title enlarge the part around the chosen cell
     height    px, or "square": as high as wide
     """
 
@@ -72,12 +78,14 @@ class Live:
     links: dict[str, str] = field(default_factory=dict)
     cursor: Cursor | None = None
     labels: list[Label] = field(default_factory=list)
+    names: bool = False
+    table: dict[str, Any] = field(default_factory=dict)
+    zoom: bool = False
     height: int | str = 320
 
     def arrays(self) -> dict[str, Array]:
         """All arrays the picture reads, by name."""
-        cursor = {self.cursor.x.name: self.cursor.x} if self.cursor else {}
-        return arrays_of([self.bindings, self.title, self.caption, self.file]) | cursor
+        return arrays_of([self.bindings, self.title, self.caption, self.file, self.table])
 
     def keys(self) -> dict[str, int]:
         """The keys of the state that choose slices, with how many values each has."""
@@ -101,8 +109,8 @@ class Live:
         for path, expression in self.bindings.items():
             set_path(figure, path, evaluate(expression, whole, translate))
         if self.cursor:
-            x = self.cursor.x.values[whole.get(self.cursor.key, 0)]
-            figure.add_vline(x, line={"width": 2})
+            x = self.cursor.x[whole.get(self.cursor.key, 0)]
+            figure.add_vline(x, line={"width": 2, "color": COLOURS[whole["theme"]]["ink"]})
         return figure
 
     def sentence(self, *, translate: Translate = untranslated, **state: Any) -> str:
@@ -113,22 +121,22 @@ class Live:
     def spec(self, translate: Translate = untranslated, languages: list[str] | None = None) -> dict[str, Any]:
         """For the page's player: figure and bindings as JSON, without the arrays."""
         languages = languages or ["en"]
-        told = {"bindings": self.bindings, "title": self.title, "caption": self.caption, "file": self.file}
-        figure = copy.copy(self.figure)
+        drawn = json.loads(self.figure.to_json())
+        drawn["layout"].pop("template", None)  # the page sets its own
+        parts = ("bindings", "title", "caption", "file", "click", "table")
         return {
-            "figure": {
-                "data": json.loads(figure.to_json())["data"],
-                "layout": json.loads(figure.to_json())["layout"],
-            },
-            **{name: to_json(part, translate, languages) for name, part in told.items()},
-            "click": to_json(self.click, translate, languages),
+            "figure": {"data": drawn["data"], "layout": drawn["layout"]},
+            **{name: to_json(getattr(self, name), translate, languages) for name in parts},
             "arrows": self.arrows,
             "tokens": self.tokens,
             "links": self.links,
-            "cursor": {"key": self.cursor.key, "array": self.cursor.x.name} if self.cursor else None,
+            "cursor": {"key": self.cursor.key, "x": self.cursor.x} if self.cursor else None,
             "labels": [
-                {"x": one.x, "text": to_json(one.text, translate, languages), "rank": one.rank} for one in self.labels
+                {"x": one.x, "text": to_json(one.text, translate, languages), "rank": one.rank, "about": one.about}
+                for one in self.labels
             ],
+            "names": self.names,
+            "zoom": self.zoom,
             "height": self.height,
         }
 
@@ -146,8 +154,9 @@ class Live:
                 for path, expression in self.bindings.items()
                 if over in keys_of(expression)
             }
-            data, layout = _grouped(changes)
-            steps.append({"method": "update", "args": [data, layout], "label": str(index)})
+            traces = sorted({_trace(path) for path in changes if path.startswith("data[")})
+            data, layout = _grouped(changes, traces, moved)
+            steps.append({"method": "update", "args": [data, layout, traces], "label": str(index)})
         figure.update_layout(
             sliders=[{"steps": steps, "active": state.get(over, 0), "currentvalue": {"prefix": f"{over} "}}]
         )
@@ -163,26 +172,34 @@ class Live:
 def set_path(figure: go.Figure, path: str, value: Any) -> None:
     """`"data[0].marker.color"` or `"layout.shapes[1].x0"` of a figure."""
     part, _, rest = path.partition(".")
-    target = figure.layout if part == "layout" else figure.data[int(part.removeprefix("data[").removesuffix("]"))]
+    target = figure.layout if part == "layout" else figure.data[_trace(path)]
     target[rest] = value
 
 
 def _get_path(figure: go.Figure, path: str) -> Any:
     part, _, rest = path.partition(".")
-    target = figure.layout if part == "layout" else figure.data[int(part.removeprefix("data[").removesuffix("]"))]
-    return target[rest]
+    target = figure.layout if part == "layout" else figure.data[_trace(path)]
+    return target[rest] if rest.partition(".")[0].partition("[")[0] in target else None
 
 
-def _grouped(changes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """As Plotly's `update` takes them: attributes of the traces, one value a trace; attributes of the layout."""
+def _trace(path: str) -> int:
+    return int(path[len("data[") : path.index("]")])
+
+
+def _grouped(
+    changes: Mapping[str, Any], traces: list[int], figure: go.Figure
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """As Plotly's `update` takes them: attributes of these traces, one value each; attributes of the layout."""
     data: dict[str, Any] = {}
     layout: dict[str, Any] = {}
-    traces = [int(path[5 : path.index("]")]) for path in changes if path.startswith("data[")]
     for path, value in changes.items():
-        plain = value.tolist() if isinstance(value, np.ndarray) else value
         part, _, rest = path.partition(".")
         if part == "layout":
-            layout[rest] = plain
-        else:
-            data.setdefault(rest, [None] * (max(traces) + 1))[int(part[5:-1])] = plain
+            layout[rest] = _plain(value)
+        elif rest not in data:
+            data[rest] = [_plain(_get_path(figure, f"data[{trace}].{rest}")) for trace in traces]
     return data, layout
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value

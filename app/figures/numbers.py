@@ -1,6 +1,7 @@
 """Numbers as they are read: a true minus, a dash for a missing one, shares with the language's percent sign.
 
-`fill` understands Python's format marks `,` `.2f` `.0%`; `static/js/words.js` writes the same digits.
+`fill` understands Python's format marks `,` `.2f` `.0%`, and `g` for as many digits as a number of its size needs;
+`static/js/live/expressions.js` writes the same digits.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any
 
 MISSING = "—"
 FIELD = re.compile(r"\{(\w+)(?::([^}]*))?\}")
-MARK = re.compile(r"(,?)(?:\.(\d+))?([%f]?)")
+MARK = re.compile(r"(,?)(?:\.(\d+))?([%fg]?)")
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def fill(template: str, values: Mapping[str, Any], language: str = "en") -> str:
@@ -30,6 +32,8 @@ def write(value: Any, mark: str = "", language: str = "en") -> str:
     comma, digits, kind = match.groups()
     if kind == "%":
         return f"{_share(100 * value, int(digits or 0))}{'' if language == 'zh' else ' '}%"
+    if kind == "g":
+        return neat(value)
     if kind == "f" or digits:
         return fixed(value, int(digits or 2))
     return f"{value:,}" if comma else _plain(value)
@@ -39,6 +43,19 @@ def fixed(value: float, digits: int) -> str:
     """So many digits behind the point, halves away from zero; no minus before a zero."""
     written = str(Decimal(float(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
     return written.replace("-", "−" if re.search("[1-9]", written) else "")
+
+
+def neat(value: float) -> str:
+    """0.4201, 12.30, 2.68 × 10¹⁰"""
+    size = abs(value)
+    if not math.isfinite(value):
+        return "−Infinity" if value < 0 else "Infinity"
+    if size and (size < 1e-3 or size >= 1e6):
+        power = int(f"{value:e}".split("e")[1])
+        power += Decimal(float(size)).scaleb(-power).quantize(Decimal("0.01"), ROUND_HALF_UP) >= 10
+        digits = fixed(float(Decimal(float(value)).scaleb(-power)), 2)
+        return f"{digits} × 10{str(power).translate(RAISED)}"
+    return fixed(value, 1 if size >= 1000 else 2 if size >= 1 else 4)
 
 
 def _share(percent: float, digits: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from app.figures.expressions import Array, Format
+from app.figures.expressions import Format
 from app.figures.live import Cursor, Label, Live
 from app.figures.theme import colour
 
@@ -65,14 +65,14 @@ def timeline(view: TrainingView) -> Live:
     x, loss = np.log1p(view.steps), running_mean(view.loss)
     begun = [value for value in view.loss[: max(20, int(EARLY * len(view.loss)))] if np.isfinite(value)]
     scaled = np.minimum(1.05, loss / max([1e-9, *begun]))
-    snapshots = Array("log_snapshots", np.log1p(np.asarray(view.snapshots, np.float32)))
+    snapshots = [float(np.log1p(step)) for step in view.snapshots]
     figure = go.Figure(
         [
             go.Scatter(x=x, y=scaled, mode="lines", line={"width": 1.6}, customdata=view.loss, hovertemplate="loss %{customdata:.4f}<extra></extra>"),
             go.Scatter(x=x, y=running_mean(view.accuracy), mode="lines", line={"width": 2.4}, hovertemplate="accuracy %{y:.1%}<extra></extra>"),
             go.Scatter(x=np.log1p([event.step for event in view.events]), y=[0.0] * len(view.events), mode="markers", marker={"symbol": "diamond", "size": 9}, hovertemplate="%{text}<extra></extra>"),
             go.Scatter(x=[np.log1p(last)] if view.held_out is not None else [], y=[view.held_out], mode="markers", marker={"symbol": "circle-open", "size": 8, "line": {"width": 2}}, hoverinfo="skip"),
-            go.Scatter(x=snapshots.values, y=[-0.06] * len(view.snapshots), mode="markers", marker={"symbol": "line-ns-open", "size": 4}, hoverinfo="skip"),
+            go.Scatter(x=snapshots, y=[-0.06] * len(view.snapshots), mode="markers", marker={"symbol": "line-ns-open", "size": 4}, hoverinfo="skip"),
         ],
         {
             "xaxis": {

@@ -1,17 +1,37 @@
-"""Route of plotly.js, served from the installed package so that the page needs no network."""
+"""Routes of plotly.js, served from the installed package so that the page needs no network, and of the figures' look."""
 
 from __future__ import annotations
 
+import gzip
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import plotly
-from fastapi import APIRouter
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse
+
+from app.figures.theme import TEMPLATES
 
 router = APIRouter(prefix="/ours")
 PLOTLY = Path(plotly.__file__).parent / "package_data/plotly.min.js"
+CACHED = {"cache-control": "max-age=86400", "vary": "accept-encoding"}
+
+
+@lru_cache(maxsize=1)
+def compressed_plotly() -> bytes:
+    return gzip.compress(PLOTLY.read_bytes(), 6)
 
 
 @router.get("/plotly.min.js")
-def plotly_bundle() -> FileResponse:
-    return FileResponse(PLOTLY, media_type="text/javascript", headers={"cache-control": "max-age=86400"})
+def plotly_bundle(request: Request) -> Response:
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return FileResponse(PLOTLY, media_type="text/javascript", headers=CACHED)
+    headers = CACHED | {"content-encoding": "gzip"}
+    return Response(compressed_plotly(), media_type="text/javascript", headers=headers)
+
+
+@router.get("/templates.json")
+def templates() -> dict[str, Any]:
+    """Plotly's templates for light and dark."""
+    return TEMPLATES

@@ -80,7 +80,8 @@ class SnapshotArrays:
             "answers": self.predictions,
             "clear": ROLE_THRESHOLD,
         }
-        return payload.pack(header, arrays)
+        units = {name: 1 / 255 for name, array in arrays.items() if array.dtype == np.uint8 and name.endswith("weights")}
+        return payload.pack(header, arrays, units)
 
 
 def collect_arrays(run: AnyRun, model_input: ModelInput) -> SnapshotArrays:

@@ -47,7 +47,7 @@ export function mountAttention(parent) {
     if (isBertViz()) return void bertviz.draw();
     for (const part of [grid, one, report, arithmetic]) part.draw();
   });
-  on(["look", "group", "layer", "head", "moment", "theme", "focus"], drawAll);
+  on(["look", "group", "layer", "head", "snapshot", "theme", "focus"], drawAll);
   on(["look"], () => arithmetic.outdate());
   on(["theme"], () => arithmetic.repaint());
   on(["cell"], () => {

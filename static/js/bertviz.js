@@ -67,7 +67,7 @@ export class BertViz {
   send(vectors) {
     const { rows, columns } = axes(), values = weights(), { layers } = this;
     const one = {
-      name: null, attn: layers.map((layer) => nested(values.at(state.moment, layer))),
+      name: null, attn: layers.map((layer) => nested(values.at(state.snapshot, layer))),
       left_text: rows.map((token) => shortened(token, LETTERS)), right_text: columns.map((token) => shortened(token, LETTERS)),
     };
     const shared = { root_div_id: "drawing", display_mode: dark() ? "dark" : "light", ...this.surroundings() };

@@ -20,7 +20,7 @@ const titleOf = (name) => inLanguage(shown.runs.find((run) => run.name === name)
 export function mountBridge(parent) {
   const bridge = new Bridge(parent);
   on(["runs", "story"], () => bridge.offer());
-  on(["look", "group", "layer", "head", "moment", "focus"], () => bridge.follow());
+  on(["look", "group", "layer", "head", "snapshot", "focus"], () => bridge.follow());
   on(["theme"], () => bridge.answer && bridge.paint());
 }
 
@@ -134,9 +134,9 @@ class Bridge {
   async go({ group, layer, head }) {
     const { text } = shown.look, { target } = this.asked;
     if (target !== state.run) {
-      await chooseRun(target, { ...state, text, heldOut: 0, run: target, moment: 0, group, layer, head, cell: null });
+      await chooseRun(target, { ...state, text, heldOut: 0, run: target, snapshot: 0, group, layer, head, cell: null });
     } else if (state.text === null) await chooseInput({ text });
-    set({ group, layer, head, cell: null, moment: shown.look.steps.length - 1 });
+    set({ group, layer, head, cell: null, snapshot: shown.look.steps.length - 1 });
     document.querySelector(".one-head canvas")?.scrollIntoView({ block: "nearest" });
   }
 }

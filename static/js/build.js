@@ -21,7 +21,7 @@ export async function mountBuild(parent) {
   const view = new Build(parent, offered);
   on(["build"], () => view.update());
   on(["look"], () => view.follow());
-  on(["moment"], () => view.panel.draw());
+  on(["snapshot"], () => view.panel.draw());
   on(["theme"], () => view.draw());
   new ResizeObserver(() => view.missed && view.update()).observe(parent);
 }

@@ -93,7 +93,7 @@ export class Panel {
     this.figure.body.hidden = this.figure.keep.hidden = false;
     this.head_ = Math.min(this.chosenHead, heads - 1);
     this.heads.hidden = heads < 2;
-    const axes = this.part.axes, moment = of === "run" ? Math.min(state.moment, snapshots - 1) : 0;
+    const axes = this.part.axes, moment = of === "run" ? Math.min(state.snapshot, snapshots - 1) : 0;
     chips(this.heads, Array.from({ length: heads }, (_, i) => ({ value: i, text: String(i) })), this.head_, (value) => { this.chosenHead = value; this.draw(); }, axes[1] ?? "");
     const shown = values.at(moment, this.head_), largest = Math.max(...shown.data.map((v) => (Number.isFinite(v) ? Math.abs(v) : 0)), 1e-9);
     const weight = this.part.path.endsWith(".weights") || this.part.path.endsWith(".mask");

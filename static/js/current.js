@@ -11,7 +11,7 @@ export const ready = () => Boolean(shown.look && state.group && heads());
 export const weights = () => shown.look.arrays[`${state.group}.weights`];
 export const headName = () => `${state.layer}.${state.head}`;
 export const momentWords = () => (shown.story.checkpoint ? say("checkpoint.pill") : say("at_step", { step: step() }));
-export const step = () => shown.look.steps[state.moment];
+export const step = () => shown.look.steps[state.snapshot];
 export const pointOf = (layer) => heads().points[layer].replace(/\.weights$/, "");
 // A recurrent decoder has one alignment and no heads.
 export const isAlignment = () => !heads().points[0].includes("blocks");
@@ -35,7 +35,7 @@ export const question = () => ({ run: state.run, text: state.text, held_out: sta
 // The strongest cell of the middle row: something to begin with.
 export function firstCell() {
   const [, , , rows, columns] = heads().shape, row = Math.min(rows - 1, (rows + 1) >> 1), side = heads().pooled || 1;
-  const values = weights().at(state.moment, state.layer, state.head);
+  const values = weights().at(state.snapshot, state.layer, state.head);
   let best = 0;
   for (let column = 0; column < columns; column += side) {
     const value = (at) => values.value(Math.floor(row / side), Math.floor(at / side));

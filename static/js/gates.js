@@ -69,7 +69,7 @@ export function mountGates(parent) {
   on(["look"], arrive);
   on(["workings", "cells"], () => { if (visible()) begin(); });
   on(["workings", "cells", "gatesView"], offer);
-  on(["workings", "moment", "cells", "point", "unit", "step", "sort", "theme", "gatesView", "through", "pathOf", "gradientOf"], draw);
+  on(["workings", "snapshot", "cells", "point", "unit", "step", "sort", "theme", "gatesView", "through", "pathOf", "gradientOf"], draw);
   new ResizeObserver(() => { if (visible()) (fresh() ? (begin(), offer(), draw()) : arrive()); }).observe(parent);
 }
 

@@ -31,7 +31,7 @@ export const layer = () => shown.look.cells.find(({ name }) => name === state.ce
 export const about = () => shown.workings.layers.find(({ name }) => name === state.cells);
 export const tokens = () => shown.look.axes[layer().axis];
 export const last = () => shown.look.steps.length - 1;
-export const trainingStep = () => shown.look.steps[state.moment];
+export const trainingStep = () => shown.look.steps[state.snapshot];
 export const values = (point) => shown.look.arrays[`${state.cells}.${point}`]; // (snapshot, time, unit)
 export const working = (key) => shown.workings.arrays[`${state.cells}.${key}`];
 export const signals = () => shown.workings.signals[layer().axis];

@@ -48,7 +48,7 @@ export class Equations {
 
 // The numbers of one unit at one step and moment; `before` is the step read before, or what there was before the first.
 function cellAt() {
-  const t = time(), u = unit(), m = state.moment, { backwards, activation, kind } = about();
+  const t = time(), u = unit(), m = state.snapshot, { backwards, activation, kind } = about();
   const earlier = backwards ? t + 1 : t - 1, started = earlier >= 0 && earlier < tokens().length;
   return {
     kind, activation,

@@ -22,7 +22,7 @@ const MOST_ANSWERS = 100, NARROW = 480, LETTERS = 8; // px; of a token below its
 export class Gradient {
   constructor(parent) {
     this.box = make("div", { class: "gates-plot", role: "img", tabindex: 0, onkeydown: (event) => this.of === "input" && stepKeys(event) });
-    this.figure = new Figure(parent, { title: say("gates.view.gradient"), about: () => (this.of === "input" ? pictured() : say(`gates.gradient_help.${this.of}`)), name: () => `gradient-${this.of}-step${shown.story.snapshots[state.moment]}`, keep: {
+    this.figure = new Figure(parent, { title: say("gates.view.gradient"), about: () => (this.of === "input" ? pictured() : say(`gates.gradient_help.${this.of}`)), name: () => `gradient-${this.of}-step${shown.story.snapshots[state.snapshot]}`, keep: {
       ...plotKeep(this.box), csv: () => this.csv() } });
     this.switch = make("div", { class: "chips" });
     this.figure.tools.append(this.switch);
@@ -150,7 +150,7 @@ const titleOf = (run) => inLanguage(shown.runs.find(({ name }) => name === run)?
 
 // the same share of the training as the playhead shows, in a run that may have been longer
 function nearest(steps) {
-  const { snapshots } = shown.story, share = snapshots[state.moment] / snapshots.at(-1);
+  const { snapshots } = shown.story, share = snapshots[state.snapshot] / snapshots.at(-1);
   const far = steps.map((step) => Math.abs(step / steps.at(-1) - share));
   return far.indexOf(Math.min(...far));
 }

@@ -35,7 +35,7 @@ export class Path {
     this.switch.hidden = options.length < 2;
     if (this.offered !== offered) chips(this.switch, options.map((value) => ({ value, text: pointName(value) })), this.of, (pathOf) => set({ pathOf }), say("gates.path_of"));
     this.offered = offered;
-    const all = working(`${this.of}.path`), places = all.at(state.moment), shares = working(`${this.of}.shares`).at(state.moment).data;
+    const all = working(`${this.of}.path`), places = all.at(state.snapshot), shares = working(`${this.of}.shares`).at(state.snapshot).data;
     const facts = { what: pointName(this.of), one: shares[0], two: shares[1], step: trainingStep() };
     const sentence = sentences(say("gates.path_caption", facts), this.apart(places));
     const ranges = [0, 1].map((axis) => {
@@ -119,7 +119,7 @@ export class Path {
   }
 
   csv() {
-    const places = working(`${this.of}.path`).at(state.moment);
+    const places = working(`${this.of}.path`).at(state.snapshot);
     const lines = [say("gates.start"), ...tokens()].map((token, i) => `"${token.replaceAll('"', '""')}",${places.value(i, 0)},${places.value(i, 1)}`);
     return `${["token,PC1,PC2", ...lines].join("\n")}\n`;
   }

@@ -24,9 +24,9 @@ export class OneUnit {
     this.scoreBox = make("div");
     this.mapBox = make("div");
     this.figure.body.append(this.scoreBox, this.mapBox);
-    this.score = new Score(this.scoreBox, { onSelect: (name, step) => set({ point: name, step }), describe: (name, t) => this.describe(name, t, state.moment) });
+    this.score = new Score(this.scoreBox, { onSelect: (name, step) => set({ point: name, step }), describe: (name, t) => this.describe(name, t, state.snapshot) });
     this.map = new Heatmap(this.mapBox, {
-      height: 230, onSelect: ([t, moment]) => set({ step: t, moment }), describe: (t, moment) => this.describe(point(), t, moment),
+      height: 230, onSelect: ([t, moment]) => set({ step: t, snapshot: moment }), describe: (t, moment) => this.describe(point(), t, moment),
     });
   }
 
@@ -55,7 +55,7 @@ export class OneUnit {
   drawScore(label) {
     const rows = points().map((name) => ({
       name, text: pointName(name), signed: kindOf(name) === "signed", limit: limitOf(name, unit()),
-      values: tokens().map((_, t) => values(name).value(state.moment, t, unit())),
+      values: tokens().map((_, t) => values(name).value(state.snapshot, t, unit())),
     }));
     this.score.set({ rows, columns: tokens(), row: point(), column: time(), label });
   }
@@ -64,17 +64,17 @@ export class OneUnit {
     const steps = shown.look.steps, every = tokens();
     const history = new Float32Array(every.length * steps.length);
     every.forEach((_, t) => steps.forEach((__, m) => { history[t * steps.length + m] = values(point()).value(m, t, unit()); }));
-    this.map.selected = [time(), state.moment];
+    this.map.selected = [time(), state.snapshot];
     const matrix = new Tensor(history, [every.length, steps.length]);
     this.map.set({ values: matrix, rows: every, columns: steps.map(String), kind: kindOf(point()), limit: limitOf(point(), unit()), label });
   }
 
   // what its state follows best, and what it does with what it holds
   timeWords() {
-    const said = [], rs = Object.entries(signals()).map(([name, signal]) => [name, correlations("hidden", signal, state.moment)[unit()]]);
+    const said = [], rs = Object.entries(signals()).map(([name, signal]) => [name, correlations("hidden", signal, state.snapshot)[unit()]]);
     const [name, r] = rs.reduce((best, one) => (Math.abs(one[1]) > Math.abs(best[1]) ? one : best), [null, 0]);
     if (name) said.push(say("gates.unit_follows", { signal: signalName(name), r: (r < 0 ? "−" : "+") + Math.abs(r).toFixed(2) }));
-    if (hasMemory()) said.push(memoryWords(unit(), state.moment));
+    if (hasMemory()) said.push(memoryWords(unit(), state.snapshot));
     return sentences(...said) || say("gates.unit_still");
   }
 
@@ -102,7 +102,7 @@ export class OneUnit {
   csv() {
     if (state.through === "training") return this.map.csv();
     const quote = (text) => `"${String(text).replaceAll('"', '""')}"`;
-    const lines = points().map((name) => [name, ...tokens().map((_, t) => values(name).value(state.moment, t, unit()))].join(","));
+    const lines = points().map((name) => [name, ...tokens().map((_, t) => values(name).value(state.snapshot, t, unit()))].join(","));
     return `${[[`step ${trainingStep()}`, ...tokens()].map(quote).join(","), ...lines].join("\n")}\n`;
   }
 }

@@ -57,7 +57,7 @@ export class Units {
   }
 
   draw() {
-    const name = point(), columns = tokens(), at = values(name).at(state.moment), found = measure(state.moment), how = sort().split(" ")[0];
+    const name = point(), columns = tokens(), at = values(name).at(state.snapshot), found = measure(state.snapshot), how = sort().split(" ")[0];
     this.order = order();
     this.offer(name);
     const sorted = new Float32Array(this.order.length * columns.length);
@@ -96,7 +96,7 @@ export class Units {
   sentence(name, at, found, how) {
     const what = pointName(name);
     if (how === "follows") return followWords(found, what);
-    if (how === "memory") return memoryCaption(found, state.moment);
+    if (how === "memory") return memoryCaption(found, state.snapshot);
     if (how === "saturation") {
       const full = [...found].filter((x) => x >= 0.9).length, mean = [...found].reduce((a, b) => a + b, 0) / found.length;
       return say("gates.saturation_caption", { what, full, units: found.length, mean });
@@ -106,7 +106,7 @@ export class Units {
   }
 
   csv() {
-    const found = measure(state.moment), quote = (text) => `"${String(text).replaceAll('"', '""')}"`;
+    const found = measure(state.snapshot), quote = (text) => `"${String(text).replaceAll('"', '""')}"`;
     const head = ["unit", ...(found ? [sort()] : []), ...tokens()].map(quote).join(",");
     const lines = this.order.map((u, row) => [u, ...(found ? [found[u]] : []), ...tokens().map((_, t) => this.map.value(row, t))].join(","));
     return `${[head, ...lines].join("\n")}\n`;
@@ -114,7 +114,7 @@ export class Units {
 
   describe(row, column) {
     const u = this.order[row];
-    return say("gates.tip", { unit: u, token: isolated(tokens()[column]), time: column, what: pointName(point()), value: values(point()).value(state.moment, column, u) });
+    return say("gates.tip", { unit: u, token: isolated(tokens()[column]), time: column, what: pointName(point()), value: values(point()).value(state.snapshot, column, u) });
   }
 }
 

@@ -64,7 +64,7 @@ export function mountGenerate(parent) {
     if (last !== input()) set({ masks: null, node: null, token: { ...state.token, at: 0 } });
     last = input();
   });
-  on(["look", "story", "moment", "ways", "writing", "masks"], want);
+  on(["look", "story", "snapshot", "ways", "writing", "masks"], want);
   on(["token", "node", "scoresAs", "spanKind", "theme"], () => { if (visible() && shown.story.form in VIEWS) view().show(); });
   const wantObjective = () => { if (visible() && !shown.story.checkpoint) objective.want(); }; // a checkpoint brings no training
   on(["story", "asked", "theme"], wantObjective);

@@ -13,7 +13,7 @@ export const probability = (share) => (share > 0 && share < 5e-4 ? neat(share) :
 export const likelihood = (score) => (missing(score) ? null : Math.exp(score)); // a score is a logarithm
 export const spoken = (sentence) => sentence.replaceAll("**", ""); // for a screen reader
 
-export const step = () => shown.look.steps[Math.min(state.moment, shown.look.steps.length - 1)];
+export const step = () => shown.look.steps[Math.min(state.snapshot, shown.look.steps.length - 1)];
 export const question = () => ({ run: state.run, text: state.text, held_out: state.text === null ? state.heldOut : null, step: step() });
 
 export function about() {

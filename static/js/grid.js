@@ -44,7 +44,7 @@ export class Grid {
     const context = this.canvas.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, full, height);
-    const limit = this.paintTile(weights().at(state.moment), rows, columns);
+    const limit = this.paintTile(weights().at(state.snapshot), rows, columns);
     this.placeTiles(context, rows, columns);
     this.paintNames(context);
     this.canvas.setAttribute("aria-label", this.summary());
@@ -127,7 +127,7 @@ export class Grid {
 
   each(visit) {
     for (let layer = 0; layer < this.place.layers; layer++) {
-      for (let head = 0; head < this.place.count; head++) visit(layer, head, roleOf(shown.look, heads(), state.moment, layer, head));
+      for (let head = 0; head < this.place.count; head++) visit(layer, head, roleOf(shown.look, heads(), state.snapshot, layer, head));
     }
   }
 
@@ -155,7 +155,7 @@ export class Grid {
     const found = this.at(event), box = this.canvas.getBoundingClientRect();
     this.tip.hidden = !found;
     if (!found) return;
-    const role = roleOf(shown.look, heads(), state.moment, ...found);
+    const role = roleOf(shown.look, heads(), state.snapshot, ...found);
     this.tip.textContent = `${say("one_head_title", { head: found.join(".") })}: ${say(`role_short.${role.name}`, { share: role.share })}`;
     this.tip.style.left = `${Math.max(0, Math.min(event.clientX - box.left + 12, this.figure.body.clientWidth - this.tip.offsetWidth - 4))}px`;
     this.tip.style.top = `${event.clientY - box.top + 16}px`;
@@ -174,7 +174,7 @@ export class Grid {
   csv() {
     const { measures, name } = heads(), lines = [["layer", "head", "role", ...measures].join(",")];
     this.each((layer, head, role) => {
-      const values = measures.map((measure) => shown.look.arrays[`${name}.${measure}`].value(state.moment, layer, head));
+      const values = measures.map((measure) => shown.look.arrays[`${name}.${measure}`].value(state.snapshot, layer, head));
       lines.push([layer, head, role.name, ...values].join(","));
     });
     return lines.join("\n") + "\n";

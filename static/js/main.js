@@ -4,7 +4,7 @@ import { mountAttention } from "./attention.js";
 import { mountHeader } from "./header.js";
 import { begin } from "./session.js";
 import { mountSidebar } from "./sidebar.js";
-import { show, shown } from "./store.js";
+import { set, show, shown } from "./store.js";
 import { watchTabs } from "./tabs.js";
 import { mountTimeline } from "./timeline.js";
 import { loadWords, say } from "./words.js";
@@ -46,4 +46,7 @@ function lazy(path, name) {
   return async (element) => (await import(path))[name](element);
 }
 
-new MutationObserver(() => show({ theme: document.body.className })).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+new MutationObserver(() => {
+  set({ theme: document.body.classList.contains("dark") ? "dark" : "light" });
+  show({ theme: document.body.className });
+}).observe(document.body, { attributes: true, attributeFilter: ["class"] });

@@ -57,8 +57,8 @@ export class OneHead {
       this.zoomBar.hidden = this.legend.hidden = true;
       return;
     }
-    const tensor = rolled ? shown.look.arrays[`${state.group}.rollout.weights`].at(state.moment, state.layer)
-      : weights().at(state.moment, state.layer, state.head);
+    const tensor = rolled ? shown.look.arrays[`${state.group}.rollout.weights`].at(state.snapshot, state.layer)
+      : weights().at(state.snapshot, state.layer, state.head);
     this.show(tensor, shown.look.arrays[`${state.group}.allowed`] ?? null, pooled);
     if (pooled) this.exact.want({ path: rolled ? "rollout" : "head", ...question(), ...this.where() });
   }
@@ -92,7 +92,7 @@ export class OneHead {
   }
 
   sentence() {
-    return roleWords(roleOf(shown.look, heads(), state.moment, state.layer, state.head), who());
+    return roleWords(roleOf(shown.look, heads(), state.snapshot, state.layer, state.head), who());
   }
 
   rolloutSentence({ values, rows, pooled }) {

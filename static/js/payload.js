@@ -30,10 +30,10 @@ export function unpack(buffer) {
   const length = new DataView(buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
   const arrays = {};
-  for (const { name, type, shape, offset } of header.arrays) {
+  for (const { name, type, shape, offset, unit = 1 } of header.arrays) {
     const count = shape.reduce((product, side) => product * side, 1);
     const sent = new TYPES[type](buffer, 4 + length + offset, count), data = type === "f2" ? fromHalf(sent) : sent;
-    arrays[name] = new Tensor(data, shape, type === "u1" && name.endsWith(".weights") ? 1 / 255 : 1);
+    arrays[name] = new Tensor(data, shape, unit);
   }
   return { ...header, arrays };
 }

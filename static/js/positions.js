@@ -35,7 +35,7 @@ export async function mountPositions(parent) {
   function draw(changed = []) {
     missed = !parent.clientWidth;
     if (missed || !shown.story || !shown.look) return;
-    if (changed.join() === "moment") return panels[chosen().scheme]?.follow();
+    if (changed.join() === "snapshot") return panels[chosen().scheme]?.follow();
     const own = shown.story.shape.position;
     if (own && shown.story.name !== shownRun) state.positions.scheme = own; // another run: its own scheme first
     shownRun = shown.story.name;
@@ -58,6 +58,6 @@ export async function mountPositions(parent) {
     for (const [name, panel] of Object.entries(panels)) panel.box.hidden = name !== scheme;
     below.draw();
   }
-  on(["positions", "moment", "story", "theme"], draw);
+  on(["positions", "snapshot", "story", "theme"], draw);
   new ResizeObserver(() => missed && draw()).observe(parent);
 }

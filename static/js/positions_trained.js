@@ -21,7 +21,7 @@ export class Origin {
   show(header) {
     this.header = header;
     const { run, asked, steps } = header, last = steps.length - 1;
-    const index = Math.min(last, asked ? state.moment : chosen().snapshot ?? last);
+    const index = Math.min(last, asked ? state.snapshot : chosen().snapshot ?? last);
     const kind = asked ? (header.checkpoint ? "given" : "own") : run ? "stand_in" : "untrained", title = header.title && inLanguage(header.title);
     sayInto(this.words, say(`pos.${this.what}.${kind}`, { run: title }));
     this.go.hidden = asked || !run;

@@ -31,8 +31,8 @@ export class Report {
   draw() {
     const { steps, clear } = shown.look, { measures } = heads();
     this.measures = measures;
-    const role = roleOf(shown.look, heads(), state.moment, state.layer, state.head);
-    const since = steps[roleSince(shown.look, heads(), state.moment, state.layer, state.head)];
+    const role = roleOf(shown.look, heads(), state.snapshot, state.layer, state.head);
+    const since = steps[roleSince(shown.look, heads(), state.snapshot, state.layer, state.head)];
     const words = { who: who(), clear, step: role.clear ? since : step() };
     this.about.hidden = Boolean(shown.story.checkpoint);
     const told = { ...words, role: role.clear ? say(`role_name.${role.name}`) : "" };
@@ -47,7 +47,7 @@ export class Report {
     const rows = measures.flatMap((measure, row) => {
       const values = this.values(measure), most = SHARES.includes(measure) ? 1 : values.length === 1 ? this.furthest(measure) : Math.max(...values, 1e-9);
       const y = (value) => row * ROW + ROW - 6 - (ROW - 12) * Math.min(1, value / most);
-      const hot = measure === role.name, now = values[state.moment];
+      const hot = measure === role.name, now = values[state.snapshot];
       said.push(`${say(`measure.${measure}`)} ${now.toFixed(2)}`);
       const weight = hot ? 600 : 400, number = { class: "value", "data-measure": measure, "data-value": String(now) };
       const path = values.length === 1 ? `M${from + 4},${row * ROW + 13}h${((to - from - 4) * Math.min(1, now / most)).toFixed(1)}` : values.map((v, i) => `${i ? "L" : "M"}${this.x(i).toFixed(1)},${y(v).toFixed(1)}`).join("");
@@ -56,7 +56,7 @@ export class Report {
           make("title", {}, say(`measure_help.${measure}`)), say(`measure.${measure}`)),
         make("line", { x1: from, x2: to, y1: row * ROW + ROW - 6, y2: row * ROW + ROW - 6, stroke: line }),
         make("path", { d: path, fill: "none", stroke: hot ? accent : mute, "stroke-width": values.length === 1 ? 9 : hot ? 2 : 1.4 }),
-        make("circle", { cx: this.x(state.moment), cy: y(now), r: values.length === 1 ? 0 : 3.2, fill: hot ? accent : ink }),
+        make("circle", { cx: this.x(state.snapshot), cy: y(now), r: values.length === 1 ? 0 : 3.2, fill: hot ? accent : ink }),
         make("text", { x: width, y: row * ROW + 18, "text-anchor": "end", fill: hot ? accent : ink, "font-size": 13, "font-weight": weight, ...number },
           now.toFixed(2)),
       ];
@@ -88,7 +88,7 @@ export class Report {
   }
 
   seek(event) {
-    if (event.clientX - this.svg.getBoundingClientRect().left >= NAME) set({ moment: this.at(event)[1] });
+    if (event.clientX - this.svg.getBoundingClientRect().left >= NAME) set({ snapshot: this.at(event)[1] });
   }
 
   csv() {

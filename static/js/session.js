@@ -53,7 +53,7 @@ export async function chooseInput({ text = null, heldOut = 0 }) {
     const look = await getLook({ run: state.run, text, held_out: text === null ? heldOut : null });
     if (mine !== asked) return;
     set({ text, heldOut });
-    arrive(look, state.moment, {});
+    arrive(look, state.snapshot, {});
   } catch (error) {
     if (mine === asked) complain(error);
   } finally {
@@ -61,12 +61,12 @@ export async function chooseInput({ text = null, heldOut = 0 }) {
   }
 }
 
-function arrive(look, moment, focus) {
+function arrive(look, snapshot, focus) {
   const groups = look.heads.map(({ name }) => name), layers = look.cells.map(({ name }) => name);
   const wanted = focus.group ?? (focus.fresh ? mostTelling(look) : state.group), group = groups.includes(wanted) ? wanted : mostTelling(look);
   const cells = layers.includes(state.cells) ? state.cells : layers[0] ?? null;
   shown.look = look;
-  set({ moment, ...within(look, group, focus), group, cells, cell: null, step: null, ...pointOf(look, cells) });
+  set({ snapshot, ...within(look, group, focus), group, cells, cell: null, step: null, ...pointOf(look, cells) });
   show({ look });
 }
 

@@ -71,15 +71,15 @@ export function mountSidebar(parent) {
     problem.textContent = shown.problem ? sentences(shown.problem, say("still")) : "";
     if (shown.problem && state.run) picker.value = state.run;
   });
-  on(["look", "moment", "story"], () => {
+  on(["look", "snapshot", "story"], () => {
     if (!shown.story || !shown.look) return;
-    const { snapshots, steps, planned, moments } = shown.story, at = snapshots[state.moment];
+    const { snapshots, steps, planned, moments } = shown.story, at = snapshots[state.snapshot];
     step.textContent = say("step", { step: at });
     const made = steps.at(-1) ?? 0;
     of.textContent = made < planned ? say("of_planned", { made, planned }) : say("of", { last: made });
-    const just = moments.filter((m) => m.step <= at && m.step > (snapshots[state.moment - 1] ?? -1));
+    const just = moments.filter((m) => m.step <= at && m.step > (snapshots[state.snapshot - 1] ?? -1));
     moment.textContent = just.map((m) => `◆ ${inLanguage(m.text)}`).join("\n");
-    sayAnswer(answer, shown.look.answers[state.moment] ?? shown.look.answers.at(-1));
+    sayAnswer(answer, shown.look.answers[state.snapshot] ?? shown.look.answers.at(-1));
   });
 }
 

@@ -1,14 +1,20 @@
 // What is being looked at, as one small object that could be written into a link; views subscribe to its keys.
 
+import { language } from "./words.js";
+
 export const state = {
+  theme: document.body.classList.contains("dark") ? "dark" : "light",
+  language,
   tab: "attention",
   run: null,
   text: null, // typed input; null: held-out problem number `heldOut`
   heldOut: 0,
-  moment: 0, // index of the snapshot
+  snapshot: 0, // index of the snapshot
   group: null, // which attention: "blocks", "decoder.cross", …
   layer: 0,
   head: 0,
+  query: null, // the chosen cell of a map
+  key: null,
   cell: null, // [query, key]
   focus: "map", // or "arcs"
   cells: null, // which recurrent layer: "layers.0.fwd"
@@ -35,6 +41,9 @@ export function on(keys, listener) {
   listeners.push({ keys, listener });
 }
 
+// every change, whatever it is about
+export const onAny = (listener) => listeners.push({ keys: null, listener });
+
 export function set(changes) {
   const changed = Object.keys(changes).filter((key) => JSON.stringify(state[key]) !== JSON.stringify(changes[key]));
   if (!changed.length) return;
@@ -49,7 +58,7 @@ export function show(changes) {
 
 function notify(changed) {
   for (const { keys, listener } of listeners) {
-    if (!keys.some((key) => changed.includes(key))) continue;
+    if (keys && !keys.some((key) => changed.includes(key))) continue;
     try {
       listener(changed);
     } catch (error) {

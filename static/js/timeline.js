@@ -31,7 +31,7 @@ export function mountTimeline(parent) {
     drawnRun = shown.story.name;
     draw();
   });
-  on(["moment"], movePlayhead);
+  on(["snapshot"], movePlayhead);
   on(["look", "group", "layer", "head"], () => { // the head in focus has its moment named
     if (shown.story && drawnFocus !== focus() && shown.story.moments.some(({ head }) => head === focus())) draw();
   });
@@ -47,11 +47,11 @@ function keys(event) {
   const clicked = afterClick(event.target);
   if (!clicked && event.target.closest?.("[role=radiogroup], [role=tab], canvas")) return;
   const last = (shown.story?.snapshots.length ?? 1) - 1;
-  const to = { ArrowLeft: state.moment - 1, ArrowRight: state.moment + 1, Home: 0, End: last }[event.key];
+  const to = { ArrowLeft: state.snapshot - 1, ArrowRight: state.snapshot + 1, Home: 0, End: last }[event.key];
   if (to !== undefined) {
     take(event);
     stop();
-    set({ moment: Math.max(0, Math.min(last, to)) });
+    set({ snapshot: Math.max(0, Math.min(last, to)) });
   } else if (event.key === " " && (clicked || !event.target.closest?.("button, summary, a"))) {
     take(event);
     toggle();
@@ -67,10 +67,10 @@ function toggle() {
   if (timer) return stop();
   if ((shown.story?.snapshots.length ?? 0) < 2) return;
   const last = shown.story.snapshots.length - 1;
-  if (state.moment === last) set({ moment: 0 });
+  if (state.snapshot === last) set({ snapshot: 0 });
   playButton.textContent = "❚❚";
   playButton.setAttribute("aria-label", say("pause"));
-  timer = setInterval(() => (state.moment < shown.story.snapshots.length - 1 ? set({ moment: state.moment + 1 }) : stop()), PLAY_MS);
+  timer = setInterval(() => (state.snapshot < shown.story.snapshots.length - 1 ? set({ snapshot: state.snapshot + 1 }) : stop()), PLAY_MS);
 }
 
 function stop() {
@@ -85,7 +85,7 @@ function seek(event) {
   stop();
   const x = event.clientX - svg.getBoundingClientRect().left;
   const distances = shown.story.snapshots.map((step) => Math.abs(place.x(step) - x));
-  set({ moment: distances.indexOf(Math.min(...distances)) });
+  set({ snapshot: distances.indexOf(Math.min(...distances)) });
 }
 
 function draw() {
@@ -203,12 +203,12 @@ function showTip(words, at) {
 function jump(moment) {
   stop();
   const index = shown.story.snapshots.findIndex((step) => step >= moment.step);
-  set({ moment: index < 0 ? shown.story.snapshots.length - 1 : index });
+  set({ snapshot: index < 0 ? shown.story.snapshots.length - 1 : index });
 }
 
 function movePlayhead() {
   if (!playhead || !shown.story) return;
-  const { snapshots } = shown.story, step = snapshots[Math.min(state.moment, snapshots.length - 1)] ?? 0;
+  const { snapshots } = shown.story, step = snapshots[Math.min(state.snapshot, snapshots.length - 1)] ?? 0;
   playhead.setAttribute("transform", `translate(${place.x(step)} 0)`);
   svg.setAttribute("aria-valuemin", 0);
   svg.setAttribute("aria-valuemax", lastStep(shown.story));

@@ -68,7 +68,7 @@ def busy(browser: Browser, url: str) -> None:
     print("Idle, and while two models are trained (goal: p95 of a request ≤ 300 ms, of a move ≤ 50 ms)")
     page = open_app(new_page(browser, url))
     last = page_state(page, "s.shown.look.steps.length") - 1
-    scrub = [{"moment": i} for i in range(last + 1)]
+    scrub = [{"snapshot": i} for i in range(last + 1)]
     idle = {name: p95(page.evaluate(REQUEST, list(calls))) for name, calls in requests(0).items()}
     calm = p95(moves(page, "another moment, idle", scrub))
     keys = [page.evaluate(START, request) for request in TRAININGS]

@@ -18,7 +18,7 @@ def open_app(new_page: Callable[..., Page], size=(1440, 900), theme="light", loc
 
 
 def page_state(page: Page, expression: str) -> Any:
-    """A value of the page's own state: `s.state.moment`, `s.shown.look.steps` …"""
+    """A value of the page's own state: `s.state.snapshot`, `s.shown.look.steps` …"""
     return page.evaluate(f"import('/ours/js/store.js').then((s) => {expression})")
 
 
@@ -32,3 +32,24 @@ def wait_until(page: Page, expression: str, seconds: float = 20) -> None:
 def choose_run(page: Page, name: str) -> None:
     page.locator("#run").select_option(name)
     wait_until(page, f"s.state.run === '{name}' && s.shown.story.name === '{name}'")
+
+
+def figure_data(page: Page, selector: str) -> list[dict[str, Any]]:
+    """The traces that Plotly holds for a live figure, every array as a list; NaN is None."""
+    page.wait_for_function(
+        "(selector) => document.querySelector(selector)?.querySelector('.js-plotly-plot')?._fullLayout", arg=selector
+    )
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return page.evaluate(
+        """(selector) => {
+            const { data } = document.querySelector(selector).querySelector('.js-plotly-plot');
+            const plain = (value) => {
+                if (typeof value === 'number') return Number.isNaN(value) ? null : value;
+                if (ArrayBuffer.isView(value)) return Array.from(value, plain);
+                if (Array.isArray(value)) return value.map(plain);
+                return value && typeof value === 'object' ? Object.fromEntries(Object.entries(value).map(([k, v]) => [k, plain(v)])) : value;
+            };
+            return data.map(plain);
+        }""",
+        selector,
+    )

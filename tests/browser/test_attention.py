@@ -71,7 +71,7 @@ def test_map_caption_and_report_show_what_core_computes_at_every_moment(new_page
     page = open_app(new_page)
     heads, last = arrays.attention[0], len(arrays.steps) - 1
     for moment, layer, head in ((last, 1, 0), (last // 2, 0, 2), (0, 1, 3)):
-        move(page, moment=moment, layer=layer, head=head)
+        move(page, snapshot=moment, layer=layer, head=head)
         expect(page.locator(".one-head h3")).to_have_text(f"Head {layer}.{head}")
         np.testing.assert_allclose(
             numbers(download(page, ".one-head")), heads.weights[moment, layer, head], atol=1e-6
@@ -105,7 +105,7 @@ def test_a_clicked_cell_shows_its_arithmetic_and_keeps_it_in_step(new_page, firs
     weight = arrays.attention[0].weights[-1, *selected, query, key]
     expect(page.locator(".as-map .tip")).to_contain_text(f"{weight:.4f}")
     for moment, layer, head in ((len(arrays.steps) - 1, *selected), (5, *selected), (9, 0, 1)):
-        move(page, moment=moment, layer=layer, head=head)
+        move(page, snapshot=moment, layer=layer, head=head)
         step = arrays.steps[moment]
         expect(page.locator(".arithmetic .figure-tools small")).to_contain_text(f"Head {layer}.{head}")
         parts = arithmetic_shown(page, step)
@@ -137,7 +137,7 @@ def test_rollout_is_cores_and_offered_where_there_is_one(new_page, first_run):
     page = open_app(new_page)
     view(page, "rollout")
     for moment, layer in ((len(first_run[2].steps) - 1, 1), (4, 0)):
-        move(page, moment=moment, layer=layer)
+        move(page, snapshot=moment, layer=layer)
         expect(page.locator(".one-head h3")).to_contain_text(str(layer))
         expected = measures.rollout(first_run[2].attention[0].weights[moment])[layer]
         np.testing.assert_allclose(numbers(download(page, ".one-head")), expected, atol=1e-6)
@@ -161,7 +161,7 @@ def test_bertviz_draws_our_tensors_and_follows_the_moment(new_page, first_run, t
     layer, weights = page_state(page, "s.state.layer"), arrays.attention[0].weights
     view(page, "head")
     for moment in (len(arrays.steps) - 1, 6):
-        move(page, moment=moment)
+        move(page, snapshot=moment)
         frame = frame_drawn(page, arrays.steps[moment])
         lines = frame.evaluate(
             "[...document.querySelectorAll('#attention line')].map((l) => +l.getAttribute('stroke-opacity'))"
@@ -211,7 +211,7 @@ def test_any_token_stays_text_everywhere(new_page):
     for way in ("arcs", "rollout", "head", "model", "neuron"):
         view(page, way)
         if way in ("head", "model", "neuron"):
-            frame = frame_drawn(page, page_state(page, "s.shown.look.steps[s.state.moment]"))
+            frame = frame_drawn(page, page_state(page, "s.shown.look.steps[s.state.snapshot]"))
             assert frame.evaluate("document.querySelectorAll('img, b').length") == 0
             if way != "model":  # which names tokens only of a head that is clicked
                 assert "</script><…" in frame.evaluate("document.querySelector('#vis').textContent")
@@ -274,7 +274,7 @@ def test_512_tokens_by_144_heads_are_pooled_at_first_and_exact_on_the_way(new_pa
     page.get_by_role("button", name=WORDS["en"]["zoom_in"]).click()
     expect(page.locator(".zoom-where")).to_contain_text("rows")
     window = page.locator(".zoom-where").inner_text()
-    move(page, moment=0, head=2)
+    move(page, snapshot=0, head=2)
     wait_until_exact(page)
     expect(page.locator(".zoom-where")).to_have_text(window)
     view(page, "model")
@@ -329,7 +329,7 @@ def test_the_newest_question_wins(new_page, first_run):
     page = open_app(new_page)
     steps = first_run[2].steps
     for moment in (0, 3, 8, 2, 11):
-        move(page, moment=moment)
+        move(page, snapshot=moment)
     parts = arithmetic_shown(page, steps[11])
     page.wait_for_timeout(400)
     assert arithmetic_shown(page, steps[11]) == parts

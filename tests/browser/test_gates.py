@@ -68,7 +68,7 @@ def test_units_stand_in_the_order_of_what_they_follow_and_carry_their_values(new
     hidden = arrays.recurrent[0].points["hidden"]  # (snapshot, time, unit)
     parity = arrays.model_input.ids.cumsum(0).float() % 2
     for moment in (-1, 3):
-        page.evaluate("m => import('/ours/js/store.js').then(s => s.set({moment: m}))", moment % len(hidden))
+        page.evaluate("m => import('/ours/js/store.js').then(s => s.set({snapshot: m}))", moment % len(hidden))
         head, *lines = table(page, ".gates-units")
         assert head == ["unit", "follows parity", *TEXT.split()]
         units = [int(line[0]) for line in lines]
@@ -127,7 +127,7 @@ def test_the_numbers_in_the_equations_give_the_result_shown(new_page, cell):
     for unit, step, moment in ((3, 0, -1), (17, 5, -1), (8, 11, 12), (30, 2, 0)):
         moment %= len(points["hidden"])
         page.evaluate(
-            "c => import('/ours/js/store.js').then(s => s.set(c))", {"unit": unit, "step": step, "moment": moment}
+            "c => import('/ours/js/store.js').then(s => s.set(c))", {"unit": unit, "step": step, "snapshot": moment}
         )
         for name, compute in ARITHMETIC[cell].items():
             line = page.locator(f".equation[data-point={name}]")
@@ -186,7 +186,7 @@ def test_units_say_whether_they_hold_fade_or_rewrite(new_page, run, gate):
         for unit in range(0, 32, 3) if moment else (5,):
             page.evaluate(
                 "c => import('/ours/js/store.js').then(s => s.set(c))",
-                {"unit": unit, "moment": moment % len(arrays_of(run).steps)},
+                {"unit": unit, "snapshot": moment % len(arrays_of(run).steps)},
             )
             share = np.exp(np.log(memory_gate[holds[:, unit], unit]).mean()) if holds[:, unit].any() else 0
             many = holds[:, unit].mean()
@@ -272,7 +272,7 @@ def test_the_path_has_a_direction_and_its_names_do_not_meet(new_page, run):
               start: named('start').x[0], end: named('end').x[0], arrows: stages.every((one) => one.marker.symbol === 'arrow') };
         }""")
         path = page_state(
-            page, "Array.from(s.shown.workings.arrays[`${s.state.cells}.hidden.path`].at(s.state.moment).data)"
+            page, "Array.from(s.shown.workings.arrays[`${s.state.cells}.hidden.path`].at(s.state.snapshot).data)"
         )
         across = path[::2]
         order = [across[0], *(across[:0:-1] if backwards else across[1:])]
@@ -338,10 +338,10 @@ def test_path_and_gradient_can_be_read_moved_by_keys_and_kept(new_page, run, siz
         page.wait_for_timeout(300)
         assert find_faults(page) == []
         step = page_state(page, "s.state.step ?? s.shown.look.axes.source.length - 1")
-        moment = page_state(page, "s.state.moment")
+        moment = page_state(page, "s.state.snapshot")
         box.focus()
         page.keyboard.press("ArrowLeft")
-        assert page_state(page, "s.state.step") == step - 1 and page_state(page, "s.state.moment") == moment
+        assert page_state(page, "s.state.step") == step - 1 and page_state(page, "s.state.snapshot") == moment
         with page.expect_download() as arriving:
             page.locator(".figure:visible", has=box).locator(".keep").get_by_text("SVG").click()
         svg = Path(arriving.value.path()).read_text("utf-8")
@@ -353,7 +353,7 @@ def test_moving_about_asks_the_server_nothing(new_page):
     requests = []
     page.on("request", lambda request: requests.append(request.url))
     for changes in (
-        {"moment": 4},
+        {"snapshot": 4},
         {"unit": 9},
         {"step": 3},
         {"point": "cell"},
@@ -375,7 +375,7 @@ def test_layers_and_directions_of_an_encoder_and_a_decoder(new_page):
         head, *lines = table(page, ".gates-units")
         cells, unit = page_state(page, "s.state.cells"), int(lines[0][0])
         assert head[2:] == page_state(page, f"s.shown.look.axes.{axis}")
-        value = page_state(page, f"s.shown.look.arrays['{cells}.hidden'].value(s.state.moment, 0, {unit})")
+        value = page_state(page, f"s.shown.look.arrays['{cells}.hidden'].value(s.state.snapshot, 0, {unit})")
         assert float(lines[0][2]) == pytest.approx(value)
 
 

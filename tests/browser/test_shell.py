@@ -86,27 +86,27 @@ def test_arrow_keys_move_every_picture_through_training(new_page):
     last = len(arrays.steps) - 1
     layer, head = page_state(page, "[s.state.layer, s.state.head]")
     for moment in (last, last - 3):
-        while page_state(page, "s.state.moment") > moment:
+        while page_state(page, "s.state.snapshot") > moment:
             page.keyboard.press("ArrowLeft")
         expect(page.locator(".view-sidebar .step")).to_have_text(f"step {arrays.steps[moment]}")
         share = arrays.attention[0].measures["induction"][moment, layer, head]
         expect(page.locator(".one-head .caption")).to_contain_text(f"{100 * share:.0f} %")
         expect(page.locator(".timeline")).to_have_attribute("aria-valuenow", str(arrays.steps[moment]))
     page.keyboard.press("Home")
-    assert page_state(page, "s.state.moment") == 0
+    assert page_state(page, "s.state.snapshot") == 0
     page.keyboard.press("End")
-    assert page_state(page, "s.state.moment") == last
+    assert page_state(page, "s.state.snapshot") == last
 
 
 def test_play_runs_through_training_and_stops_at_its_end(new_page):
     page = open_app(new_page)
-    last = page_state(page, "s.state.moment")
+    last = page_state(page, "s.state.snapshot")
     page.locator(".play").click()
-    wait_until(page, "s.state.moment === 2")
+    wait_until(page, "s.state.snapshot === 2")
     page.locator(".play").click()
-    stopped = page_state(page, "s.state.moment")
+    stopped = page_state(page, "s.state.snapshot")
     page.wait_for_timeout(700)
-    assert page_state(page, "s.state.moment") == stopped < last
+    assert page_state(page, "s.state.snapshot") == stopped < last
 
 
 def test_every_run_can_be_chosen_and_survives_a_change_of_tab(new_page):
@@ -190,11 +190,11 @@ def test_the_tokens_are_one_stop_of_the_tab_key(new_page):
     page = open_app(new_page)
     tokens = page.locator(".tokens .token")
     assert [one.get_attribute("tabindex") for one in tokens.all()].count("0") == 1
-    moment = page_state(page, "s.state.moment")
+    moment = page_state(page, "s.state.snapshot")
     tokens.first.focus()
     page.keyboard.press("ArrowRight")
     expect(tokens.nth(1)).to_be_focused()
-    assert page_state(page, "s.state.moment") == moment, "the arrow key was the tokens'"
+    assert page_state(page, "s.state.snapshot") == moment, "the arrow key was the tokens'"
 
 
 SLOW = """ms => {

@@ -46,7 +46,7 @@ RUN_FACTS = {
 def show_run(page: Page, changes: dict) -> None:
     page.evaluate(
         """changes => import('/ours/js/store.js').then((s) => {
-            s.set({ moment: changes.snapshots.length - 1 });
+            s.set({ snapshot: changes.snapshots.length - 1 });
             s.show({ story: { ...s.shown.story, name: 'another', ...changes } });
         })""",
         changes,
@@ -145,31 +145,31 @@ def test_the_words_of_moments_stand_above_the_curves_and_clear_of_one_another(ne
 
 def test_a_run_that_goes_on_training_does_not_stop_the_player(new_page):
     page = open_app(new_page)
-    page.evaluate("import('/ours/js/store.js').then((s) => s.set({ moment: 0 }))")
+    page.evaluate("import('/ours/js/store.js').then((s) => s.set({ snapshot: 0 }))")
     page.locator(".play").click()
     page.evaluate("import('/ours/js/store.js').then((s) => s.show({ story: { ...s.shown.story } }))")
     expect(page.locator(".play")).to_have_attribute("aria-label", WORD["pause"])
     show_run(page, RUN_FACTS["long"])
     expect(page.locator(".play")).to_have_attribute("aria-label", WORD["play"])
-    assert page_state(page, "s.state.moment") == 6
+    assert page_state(page, "s.state.snapshot") == 6
 
 
 def test_after_a_click_anywhere_the_arrow_keys_move_through_training(new_page):
     page = open_app(new_page)
-    moment = page_state(page, "s.state.moment")
+    moment = page_state(page, "s.state.snapshot")
     head = page_state(page, "[s.state.layer, s.state.head]")
     for place in ("#tab-gates-button", "#tab-attention-button", ".one-head canvas.heatmap", ".view-sidebar .token"):
         page.locator(place).first.click()
         page.keyboard.press("ArrowLeft")
         moment -= 1
-        assert page_state(page, "s.state.moment") == moment, place
+        assert page_state(page, "s.state.snapshot") == moment, place
     page.locator("#run").focus()
     page.locator("#input").click()
     page.keyboard.press("ArrowLeft")
-    assert page_state(page, "s.state.moment") == moment, "in a text they move the caret"
+    assert page_state(page, "s.state.snapshot") == moment, "in a text they move the caret"
     page.keyboard.press("Escape")
     page.keyboard.press("ArrowLeft")
-    assert page_state(page, "[s.state.moment, s.state.layer, s.state.head]") == [moment - 1, *head]
+    assert page_state(page, "[s.state.snapshot, s.state.layer, s.state.head]") == [moment - 1, *head]
     page.locator(".grid-canvas").focus()  # as the tab key does
     page.keyboard.press("ArrowUp")
     assert page_state(page, "s.state.layer") == head[0] - 1, "reached with the keyboard, a picture has its own keys"
@@ -180,9 +180,9 @@ def test_keys_pressed_in_bertvizs_frame_move_through_training(new_page):
     page.locator("[data-value=head]").click()
     expect(page.locator(".bertviz-frame iframe")).to_have_attribute("data-drawn", "400", timeout=30_000)
     page.frame_locator(".bertviz-frame iframe").locator("#vis svg").click(position={"x": 200, "y": 60})
-    moment = page_state(page, "s.state.moment")
+    moment = page_state(page, "s.state.snapshot")
     page.keyboard.press("ArrowLeft")
-    wait_until(page, f"s.state.moment === {moment - 1}")
+    wait_until(page, f"s.state.snapshot === {moment - 1}")
 
 
 def test_events_of_one_step_share_one_tip(new_page):
@@ -205,7 +205,7 @@ def test_a_reloaded_page_is_where_it_was(new_page):
     page.keyboard.press("Home")
     page.reload()
     expect(page.locator(".gates-units canvas")).to_be_visible(timeout=40_000)
-    assert page_state(page, "[s.state.run, s.state.tab, s.state.moment]") == ["parity-lstm", "gates", 0]
+    assert page_state(page, "[s.state.run, s.state.tab, s.state.snapshot]") == ["parity-lstm", "gates", 0]
     page.locator(".logo").click()
     expect(page.locator(".one-head .caption b").first).to_be_visible(timeout=40_000)
     assert page_state(page, "s.state.run") == "induction-gpt"

@@ -228,7 +228,7 @@ def test_arrow_keys_read_the_chart_and_leave_the_timeline_alone(new_page):
     choose_recipe(page, "lstm", "parity", seed=14, training={"steps": 40})
     press_train(page)
     wait_for_run(page, "one.job.status === 'done' && one.history.length === 40")
-    moment = page_state(page, "s.state.moment")
+    moment = page_state(page, "s.state.snapshot")
     page.locator("canvas[data-measure=loss]").focus()
     for _ in range(5):
         page.keyboard.press("ArrowRight")
@@ -237,4 +237,4 @@ def test_arrow_keys_read_the_chart_and_leave_the_timeline_alone(new_page):
     page.locator("body").click(position={"x": 700, "y": 70})
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Space")
-    assert page_state(page, "s.state.moment") == moment
+    assert page_state(page, "s.state.snapshot") == moment

@@ -24,6 +24,11 @@ const KINDS = {
     const chosen = evaluate(by, context);
     return evaluate(Array.isArray(among) ? among[Math.min(chosen, among.length - 1)] : among[chosen], context);
   },
+  sentences: ({ parts }, context) => evaluate(parts, context).filter(Boolean).join(context.state.language === "zh" ? "" : " "),
+  take({ of, order }, context) {
+    const values = evaluate(of, context);
+    return Array.from(evaluate(order, context), (index) => values[index]);
+  },
   format({ template, values }, context) {
     const { language } = context.state;
     return fill(template[language] ?? template.en, evaluate(values, context), language);
@@ -56,7 +61,7 @@ export function keysOf(expression, keys = new Set()) {
   if (Array.isArray(expression)) expression.forEach((part) => keysOf(part, keys));
   else if (expression !== null && typeof expression === "object") {
     if (expression.$ === "state") keys.add(expression.key);
-    if (expression.$ === "format") keys.add("language");
+    if (expression.$ === "format" || expression.$ === "sentences") keys.add("language");
     if (expression.$ === "slice") expression.by.forEach((key) => (typeof key === "string" ? keys.add(key) : keysOf(key, keys)));
     else Object.values(expression).forEach((part) => keysOf(part, keys));
   }
@@ -68,9 +73,10 @@ export const fill = (template, values, language) => template.replace(/\{(\w+)(?:
 
 function write(value, mark, language) {
   if (value === null || value === undefined || Number.isNaN(value)) return "—";
-  const [, comma, digits, kind] = mark.match(/^(,?)(?:\.(\d+))?([%f]?)$/) ?? [];
+  const [, comma, digits, kind] = mark.match(/^(,?)(?:\.(\d+))?([%fg]?)$/) ?? [];
   if (typeof value === "string") return value;
   if (kind === "%") return `${share(100 * value, Number(digits ?? 0))}${language === "zh" ? "" : " "}%`;
+  if (kind === "g") return neat(value);
   if (kind === "f" || digits) return minus(value.toFixed(digits ?? 2));
   return comma ? value.toLocaleString("en-US") : String(value);
 }
@@ -81,4 +87,16 @@ function share(percent, digits) {
   return percent > 0 && Number(written) === 0 ? `< ${(10 ** -digits).toFixed(digits)}` : written;
 }
 
+// 0.4201, 12.30, 2.68 × 10¹⁰
+function neat(value) {
+  const size = Math.abs(value);
+  if (!Number.isFinite(value)) return minus(String(value));
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
+    const [digits, power] = value.toExponential(2).split("e");
+    return `${minus(digits)} × 10${[...power].map((sign) => RAISED[sign]).join("")}`;
+  }
+  return minus(value.toFixed(size >= 1000 ? 1 : size >= 1 ? 2 : 4));
+}
+
+const RAISED = { "-": "⁻", "+": "", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 const minus = (digits) => digits.replace(/^-/, /[1-9]/.test(digits) ? "−" : ""); // a true one, and none before zero

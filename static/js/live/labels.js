@@ -1,19 +1,21 @@
-// Words above a picture, each beside its own x, in rows of which none meets another: the most telling first.
+// Words beside and above a picture, as many as there is room for: labels at an x in rows of which none meets another, names
+// at the ends of lines.
 
-const BESIDE = 6, APART = 10, ROWS = 2; // px between words and their line, between two words; how many rows there are
+const BESIDE = 6, APART = 10, ROWS = 2, MOST = 6; // px between words and their line, between two words; rows; how many labels
+const NARROW = 560; // px of a picture that has no room for names beside it
 const ruler = document.createElement("canvas").getContext("2d");
 
-// labels: [{x, text, rank}] → Plotly annotations, as many as there is room for
-export function placed(labels, plot, colour) {
-  const { xaxis, margin, font } = plot._fullLayout, line = font.size + 4, taken = [];
+// labels: [{x, text, rank, about}] → Plotly annotations; of several at one x the first, with how many more there are
+export function placed(labels, plot, state, colour) {
+  const { xaxis, margin, font, width } = plot._fullLayout, line = font.size + 4, taken = [], annotations = [];
+  if (width < NARROW) return [];
   ruler.font = `${font.size}px ${font.family}`;
   const left = xaxis._offset, right = xaxis._offset + xaxis._length + margin.r - 4;
-  const annotations = [];
-  for (const { x, text } of [...labels].sort((a, b) => a.rank - b.rank)) {
-    const at = xaxis._offset + xaxis.d2p(x), width = ruler.measureText(text).width;
+  for (const { x, text } of grouped(labels, state).slice(0, MOST)) {
+    const at = xaxis._offset + xaxis.d2p(x), wide = ruler.measureText(text).width;
     const ways = Array.from({ length: ROWS * 2 }, (_, i) => ({ row: i >> 1, before: i % 2 === 1 }));
     const way = ways.find(({ row, before }) => {
-      const from = before ? at - BESIDE - width : at + BESIDE, word = { row, at, from, to: from + width };
+      const from = before ? at - BESIDE - wide : at + BESIDE, word = { row, at, from, to: from + wide };
       if (from < left || word.to > right || taken.some((other) => meet(word, other) || cross(word, other) || cross(other, word))) return false;
       taken.push(word);
       return true;
@@ -25,6 +27,35 @@ export function placed(labels, plot, colour) {
   return annotations;
 }
 
+function grouped(labels, state) {
+  const chosen = ({ about }) => Number(Object.keys(about).length > 0 && Object.entries(about).every(([key, value]) => state[key] === value));
+  const groups = new Map(), before = (a, b) => a.rank - b.rank || chosen(b) - chosen(a) || a.x - b.x;
+  for (const label of [...labels].sort(before)) groups.set(label.x, [...(groups.get(label.x) ?? []), label]);
+  return [...groups.values()].map(([first, ...more]) => ({ x: first.x, text: first.text + (more.length ? ` +${more.length}` : "") }));
+}
+
 const meet = (a, b) => a.row === b.row && a.from < b.to + APART && b.from < a.to + APART;
 // the line from a word of an upper row down to the picture, through a word of a lower one
 const cross = (upper, lower) => upper.row > lower.row && upper.at > lower.from - 3 && upper.at < lower.to + 3;
+
+// The names of lines: a change of the layout that writes them beside the last points, or, where it is narrow, in a legend.
+export function named(plot, annotations) {
+  const { width, font, yaxis } = plot._fullLayout, lines = plot._fullData.filter(({ name, showlegend, visible }) => name && showlegend && visible === true);
+  if (width < NARROW || !lines.length) return { annotations, showlegend: lines.length > 0, legend: { orientation: "h", y: 1, yanchor: "bottom", x: 0 }, "margin.r": 16 };
+  ruler.font = `600 ${font.size}px ${font.family}`;
+  const ends = lines.map((line) => ({ ...line, at: yaxis.d2p(lastOf(line.y)) })).filter(({ at }) => Number.isFinite(at)).sort((a, b) => a.at - b.at);
+  const places = spread(ends.map(({ at }) => at), font.size + 4, 0, yaxis._length);
+  const names = ends.map(({ name, line, marker }, i) => ({ text: name, showarrow: false, xref: "paper", x: 1, xanchor: "left", xshift: 8, yref: "paper", y: 1 - places[i] / yaxis._length,
+    yanchor: "middle", align: "left", font: { color: line?.color ?? marker?.color, weight: (line?.width ?? 0) > 2.2 ? 700 : 400 } }));
+  return { annotations: [...annotations, ...names], showlegend: false, "margin.r": 14 + Math.ceil(Math.max(...lines.map(({ name }) => ruler.measureText(name.replace(/<[^>]*>/g, "")).width))) };
+}
+
+const lastOf = (values) => Array.from(values).findLast((value) => value !== null && Number.isFinite(value));
+
+// places as near to those wanted (sorted) as can be, so far apart, between two ends
+export function spread(wanted, apart, first, last) {
+  const places = [...wanted];
+  for (let i = 1; i < places.length; i++) places[i] = Math.max(places[i], places[i - 1] + apart);
+  for (let i = places.length - 1, limit = last; i >= 0; i--, limit -= apart) places[i] = Math.max(first, Math.min(places[i], limit));
+  return places;
+}

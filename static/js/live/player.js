@@ -2,8 +2,8 @@
 // arrays again and moved with Plotly's restyle and relayout. Nothing here knows what is drawn.
 
 import { evaluate, keysOf } from "./expressions.js";
-import { exportsOf } from "./exports.js";
-import { placed } from "./labels.js";
+import { named, placed } from "./labels.js";
+import { poster } from "./poster.js";
 
 const CONFIG = { displayModeBar: false, responsive: false, doubleClick: "reset", showSendToCloud: false };
 
@@ -20,6 +20,11 @@ export class Player {
     const figure = new LiveFigure(box, spec, arrays, this);
     this.figures.add(figure);
     return figure;
+  }
+
+  remove(figure) {
+    this.figures.delete(figure);
+    figure.leave();
   }
 
   // keys of the state have other values; several changes within one frame are one move
@@ -41,38 +46,65 @@ export class Player {
 
 export class LiveFigure {
   constructor(box, spec, arrays, player) {
-    Object.assign(this, { box, player, stale: new Set() });
+    Object.assign(this, { box, player, stale: new Set(), inView: true });
     this.plot = box.querySelector(".plot") ?? box;
     this.plot.tabIndex = 0;
     this.plot.setAttribute("role", "img");
     this.plot.addEventListener("keydown", (event) => this.onKey(event));
-    new ResizeObserver(() => this.resize()).observe(this.plot);
+    this.watching = [new ResizeObserver(() => this.resize()), new IntersectionObserver((entries) => this.scrolled(entries.at(-1).isIntersecting), { rootMargin: "120px" })];
+    this.watching.forEach((observer) => observer.observe(this.plot));
     this.show(spec, arrays);
+  }
+
+  leave() {
+    this.watching.forEach((observer) => observer.disconnect());
+    if (this.plot._fullLayout) this.Plotly.purge(this.plot);
   }
 
   get context() {
     return { arrays: this.arrays, state: this.player.page.state };
   }
 
-  // Another figure in the same place: another run, another input.
-  async show(spec, arrays) {
-    Object.assign(this, { spec, arrays });
+  get fileName() {
+    return evaluate(this.spec.file, this.context);
+  }
+
+  // Another figure in the same place: another run, another input. `drawn` is kept when it is there.
+  show(spec, arrays) {
+    Object.assign(this, { spec, arrays, every: null });
     this.bound = Object.entries(spec.bindings).map(([path, expression]) => ({ path: parsed(path), expression, keys: keysOf(expression) }));
     this.words = Object.fromEntries(["title", "caption"].map((part) => [part, keysOf(spec[part])]));
     this.say(null);
+    if (!this.Plotly) this.paintPoster();
+    return (this.drawn = this.begin(spec));
+  }
+
+  async begin(spec) {
     this.Plotly ??= await this.player.page.plotly();
-    if (spec !== this.spec) return; // meanwhile there is a newer one
-    await this.draw();
+    if (spec === this.spec) await this.draw(); // else there is a newer one
+  }
+
+  paintPoster() {
+    this.poster?.remove();
+    if (!this.plot.clientWidth) return;
+    const { width, height } = this.size();
+    this.plot.style.height = `${height}px`;
+    this.poster = poster(this.spec, this.context, { width, height });
+    if (this.poster) this.plot.append(this.poster);
   }
 
   async draw() {
     if (!this.plot.clientWidth) return void (this.undrawn = true); // in a tab that is not open
     this.undrawn = false;
-    const { data, layout } = structuredClone(this.spec.figure);
+    const { data, layout } = structuredClone(this.spec.figure), { templates, state, typeSize } = this.player.page;
     for (const { path, expression } of this.bound) put({ data, layout }, path, evaluate(expression, this.context));
-    Object.assign(layout, { template: this.player.page.templates[this.player.page.state.theme], ...this.size() });
+    Object.assign(layout, { template: templates[state.theme], ...this.size() });
+    if (typeSize) layout.font = { ...layout.font, size: typeSize() };
     const first = !this.plot._fullLayout;
+    this.stale = new Set();
     await this.Plotly.react(this.plot, data, layout, CONFIG);
+    this.poster?.remove();
+    this.plot.style.height = "";
     this.fit();
     if (first) this.listen();
     this.cursor?.place();
@@ -84,36 +116,51 @@ export class LiveFigure {
   }
 
   resize() {
-    if (!this.Plotly) return;
-    if (this.undrawn) return void this.draw();
+    if (!this.Plotly) return this.paintPoster();
+    if (this.undrawn) return void (this.drawn = this.draw());
     if (this.plot.clientWidth && this.plot.clientWidth !== this.plot._fullLayout?.width) {
       this.Plotly.relayout(this.plot, this.size()).then(() => { this.fit(); this.cursor?.place(); });
     }
     if (this.stale.size) this.move(new Set());
   }
 
+  scrolled(inView) {
+    this.inView = inView;
+    if (inView && this.stale.size) this.move(new Set());
+  }
+
+  // The attributes that follow what has changed, in one update; a figure out of sight waits until it is seen.
   move(changed) {
     this.say(changed);
-    if (!this.plot._fullLayout) return;
-    if (!this.plot.clientWidth) return changed.forEach((key) => this.stale.add(key));
+    if (!this.plot._fullLayout) return changed.size && this.Plotly === undefined ? this.paintPoster() : undefined;
+    if (!this.plot.clientWidth || !this.inView) return changed.forEach((key) => this.stale.add(key));
     const keys = this.stale.size ? new Set([...this.stale, ...changed]) : changed;
     this.stale = new Set();
-    const traces = new Map(), layout = {};
-    for (const { path, expression, keys: of } of this.bound) {
-      if (!meets(of, keys)) continue;
+    const moving = this.bound.filter((binding) => meets(binding.keys, keys)), traces = [...new Set(moving.map(({ path }) => path.trace))].filter((trace) => trace !== null);
+    const update = {}, layout = {};
+    for (const { path, expression } of moving) {
       const value = evaluate(expression, this.context);
       if (path.trace === null) layout[path.rest] = value;
-      else traces.set(path.trace, { ...traces.get(path.trace), [path.rest]: [value] });
+      else (update[path.rest] ??= traces.map(() => undefined))[traces.indexOf(path.trace)] = value; // undefined: as it is
     }
     if (keys.has("theme")) layout.template = this.player.page.templates[this.player.page.state.theme];
-    const several = [...traces];
-    several.slice(0, -1).forEach(([trace, update]) => this.Plotly.restyle(this.plot, update, [trace]));
-    const [trace, update] = several.at(-1) ?? [];
-    if (update && Object.keys(layout).length) this.Plotly.update(this.plot, update, layout, [trace]);
-    else if (update) this.Plotly.restyle(this.plot, update, [trace]);
+    if (traces.length && Object.keys(layout).length) this.Plotly.update(this.plot, update, layout, traces);
+    else if (traces.length) this.Plotly.restyle(this.plot, update, traces);
     else if (Object.keys(layout).length) this.Plotly.relayout(this.plot, layout);
-    if (keys.has("language") || keys.has("theme")) this.fit();
-    if (keys.has(this.spec.cursor?.key)) this.cursor.place();
+    if (keys.has("language") || keys.has("theme") || this.refits(keys)) this.fit();
+    if (keys.has(this.spec.cursor?.key)) this.cursor?.place();
+  }
+
+  // whether labels or the ends of named lines are elsewhere now
+  refits(keys) {
+    if (this.spec.names && this.bound.some((binding) => binding.path.trace !== null && meets(binding.keys, keys))) return true;
+    return this.spec.labels.some(({ about }) => Object.keys(about).some((key) => keys.has(key)));
+  }
+
+  // More points at the ends of traces, as training makes them: [{trace, x: […], y: […]}]
+  extend(points) {
+    if (!this.plot._fullLayout) return;
+    this.Plotly.extendTraces(this.plot, { x: points.map(({ x }) => x), y: points.map(({ y }) => y) }, points.map(({ trace }) => trace));
   }
 
   // Title and caption, as far as they follow what has changed (null: all).
@@ -128,19 +175,22 @@ export class LiveFigure {
   }
 
   listen() {
-    const { click, links } = this.spec;
-    this.plot.on("plotly_click", ({ points: [point] }) => Object.keys(click).length && this.player.page.set(this.picked(point)));
+    this.plot.on("plotly_click", ({ points: [point] }) => Object.keys(this.spec.click).length && !this.spec.cursor && this.player.page.set(this.picked(point)));
     this.plot.on("plotly_hover", ({ points: [point] }) => {
-      for (const [axis, name] of Object.entries(links)) this.player.point({ axis: name, index: indexOf(point, axis) }, this);
+      this.hovered = Object.keys(this.spec.click).length ? point : null;
+      for (const [axis, name] of Object.entries(this.spec.links)) this.player.point({ axis: name, index: indexOf(point, axis) }, this);
     });
-    this.plot.on("plotly_unhover", () => Object.keys(links).length && this.player.point(null, this));
+    this.plot.on("plotly_unhover", () => {
+      this.hovered = null;
+      if (Object.keys(this.spec.links).length) this.player.point(null, this);
+    });
     this.plot.on("plotly_relayout", () => this.fitTokens());
     if (this.spec.cursor) this.cursor = new Cursor(this);
   }
 
   // What a click on a point sets in the state.
   picked(point) {
-    const state = { x: indexOf(point, "x"), y: indexOf(point, "y"), curve: point.curveNumber };
+    const state = { x: indexOf(point, "x"), y: indexOf(point, "y"), point: point.pointNumber, curve: point.curveNumber, customdata: point.customdata };
     const value = (from) => (typeof from === "string" ? state[from] : evaluate(from, { arrays: this.arrays, state }));
     return Object.fromEntries(Object.entries(this.spec.click).map(([key, from]) => [key, value(from)]));
   }
@@ -172,9 +222,11 @@ export class LiveFigure {
   // What depends on the room there is.
   fit() {
     this.fitTokens();
-    if (!this.spec.labels.length) return;
-    const labels = this.spec.labels.map(({ x, text, rank }) => ({ x, rank, text: evaluate(text, this.context) }));
-    this.Plotly.relayout(this.plot, { annotations: [...(this.spec.figure.layout.annotations ?? []), ...placed(labels, this.plot, "#9a5c00")] });
+    const { labels, names, figure } = this.spec, { state, templates } = this.player.page;
+    if (!labels.length && !names) return;
+    const words = labels.map((label) => ({ ...label, text: evaluate(label.text, this.context) }));
+    const annotations = [...(this.plot.layout.annotations ?? []).slice(0, figure.layout.annotations?.length ?? 0), ...placed(words, this.plot, state, templates[state.theme].layout.colorway[2])];
+    this.Plotly.relayout(this.plot, names ? named(this.plot, annotations) : { annotations });
   }
 
   // As many token labels as there is room for at this zoom.
@@ -192,8 +244,16 @@ export class LiveFigure {
     if (Object.keys(changes).length) this.Plotly.relayout(this.plot, changes);
   }
 
-  get exports() {
-    return exportsOf(this.Plotly, this.plot, () => evaluate(this.spec.file, this.context));
+  // Twice as large (2), half (0.5) or all of it (0), around the chosen cell.
+  zoom(times) {
+    const changes = {}, { state } = this.player.page;
+    for (const axis of ["x", "y"]) {
+      const [key, count] = this.spec.arrows[axis] ?? [], [from, to] = this.plot._fullLayout[`${axis}axis`].range;
+      const whole = this.spec.figure.layout[`${axis}axis`].range, size = Math.min(count, Math.abs(to - from) / (times || 1));
+      const middle = Math.max(size / 2, Math.min(count - size / 2, (state[key] ?? 0) + 0.5)) - 0.5, turned = to < from ? -1 : 1;
+      changes[`${axis}axis.range`] = !times || size >= count ? whole : [middle - (turned * size) / 2, middle + (turned * size) / 2];
+    }
+    this.Plotly.relayout(this.plot, changes);
   }
 }
 
@@ -205,19 +265,25 @@ class Cursor {
     figure.plot.append(this.line);
     let held = false; // Plotly takes the pointer when it goes down: ours comes first, and keeps it
     const on = (kind, act) => figure.plot.addEventListener(kind, act, true);
-    on("pointerdown", (event) => { held = true; figure.plot.setPointerCapture(event.pointerId); this.drag(event); });
+    on("pointerdown", (event) => {
+      const { hovered } = figure;
+      if (hovered) return figure.player.page.set(figure.picked(hovered)); // a mark of its own
+      held = true;
+      figure.plot.setPointerCapture(event.pointerId);
+      this.drag(event);
+    });
     on("mousedown", (event) => event.stopPropagation());
     on("pointermove", (event) => held && this.drag(event));
     on("pointerup", () => { held = false; });
   }
 
   get steps() {
-    return this.figure.arrays[this.figure.spec.cursor.array].data;
+    return this.figure.spec.cursor.x;
   }
 
   drag(event) {
     const axis = this.figure.plot._fullLayout.xaxis, at = event.clientX - this.figure.plot.getBoundingClientRect().left - axis._offset;
-    const away = Array.from(this.steps, (step) => Math.abs(axis.d2p(step) - at));
+    const away = this.steps.map((step) => Math.abs(axis.d2p(step) - at));
     this.figure.player.page.set({ [this.figure.spec.cursor.key]: away.indexOf(Math.min(...away)) });
     event.stopPropagation();
     event.preventDefault();

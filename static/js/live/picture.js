@@ -1,0 +1,44 @@
+// A live figure as a part of the page: title, tools, the plot, its caption, and the ways to keep it.
+
+import { make } from "../dom.js";
+import { say } from "../words.js";
+import { exportsOf, save } from "./exports.js";
+import { player } from "./page.js";
+
+const ZOOM = [["+", "zoom_in", 2], ["−", "zoom_out", 0.5], ["⤢", "zoom_all", 0]];
+
+export class Picture {
+  // about() → what the picture is of, for its files; keep: which files
+  constructor(parent, { className = "", about = () => "", keep = ["png", "svg", "csv"] } = {}) {
+    this.about = about;
+    this.zoomBar = make("div", { class: "zoom", hidden: true, title: say("zoom_hint") }, ...ZOOM.map(([sign, words, times]) => make("button", {
+      type: "button", class: "small", title: say(words), "aria-label": say(words), onclick: () => this.figure?.zoom(times) }, sign)));
+    this.tools = make("div", { class: "figure-tools" }, this.zoomBar);
+    this.plot = make("div", { class: "plot" });
+    this.caption = make("p", { class: "caption", "aria-live": "polite" });
+    this.keep = make("div", { class: "keep" }, ...keep.map((kind) => make("button", {
+      type: "button", class: "small", title: say("keep", { kind: kind.toUpperCase() }), onclick: () => this.save(kind) }, kind.toUpperCase())));
+    this.element = make("figure", { class: `figure live ${className}`, hidden: true },
+      make("div", { class: "figure-head" }, make("h3", { class: "title" }), this.tools), this.plot, this.caption, this.keep);
+    parent.append(this.element);
+  }
+
+  // another figure in the same place; null: none
+  show(spec, arrays) {
+    this.element.hidden = !spec;
+    if (!spec) return;
+    this.zoomBar.hidden = !spec.zoom;
+    if (this.figure) this.figure.show(spec, arrays);
+    else this.figure = player.add(this.element, spec, arrays);
+  }
+
+  remove() {
+    if (this.figure) player.remove(this.figure);
+    this.element.remove();
+  }
+
+  async save(kind) {
+    await this.figure.drawn;
+    save(`${this.figure.fileName}.${kind}`, await exportsOf(this.figure, this.about)[kind]());
+  }
+}
