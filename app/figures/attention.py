@@ -1,4 +1,4 @@
-"""The Attention tab's figures: all heads, one head, rollout, report card, and the terms of one weight."""
+"""The Attention tab's figures: all heads, one head, rollout, and the terms of one weight."""
 
 from __future__ import annotations
 
@@ -7,157 +7,193 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from app.figures.attention_view import ROLES, SHARES, AttentionView
-from app.figures.axes import categories, token_axes
-from app.figures.expressions import Affine, Array, Choose, Expression, Fill, Format, State, Tile
+from app.figures.attention_view import CHOSEN, AttentionView
+from app.figures.axes import categories, label_room, token_axes
+from app.figures.expressions import Affine, Array, Choose, Clip, Expression, Fill, Format, Sentences, State, Tile
 from app.figures.live import Live
-from app.figures.theme import SIGNED, WEIGHT, colour
+from app.figures.theme import SIGN, WEIGHT, colour
 
-ROLE_NAMES = [
-    Format("induction head"),
-    Format("previous-token head"),
-    Format("looks at the token itself"),
-    Format("rests on the first token"),
-]
-MEASURE_NAMES = {
-    "entropy": Format("entropy"),
-    "distance": Format("distance"),
-    "previous": Format("previous token"),
-    "own": Format("itself"),
-    "first": Format("first token"),
-    "induction": Format("induction"),
-    "agreement": Format("alignment"),
-}
-CHOSEN = ("snapshot", "layer", "head")
+ROLE_LABELS = (  # by the room for them: with the share, without, and as short as can be; the first has no role
+    lambda share: [
+        Format("no clear role"),
+        Format("alignment {share:.2f}", share=share),
+        Format("induction {share:.2f}", share=share),
+        Format("previous {share:.2f}", share=share),
+        Format("itself {share:.2f}", share=share),
+        Format("first {share:.2f}", share=share),
+    ],
+    lambda share: [
+        Format("no role"),
+        Format("alignment"),
+        Format("induction"),
+        Format("previous"),
+        Format("itself"),
+        Format("first"),
+    ],
+    lambda share: [Fill("–"), Format("align"), Format("ind."), Format("prev."), Format("self"), Format("first")],
+)
+SPELLED_HEADS = 6  # up to so many in a row are called "head 3", more just "3"
+NOMINAL, ROLE, SIDE = 332, 18, 220  # px: the width that gaps are made for, of a role's line, of a head at most
+ROLE_STEP = 52  # px of a head's width from which on its role has a name; from twice as many on, its share
 
 
 def all_heads(view: AttentionView) -> Live:
     """Every head's map side by side: rows are layers, columns heads, each with its role below."""
     _, layers, heads, rows, columns = view.weights.values.shape
-    gap_y, gap_x = max(2, round(0.3 * rows)), max(1, round(0.1 * columns))
+    gap_x = max(1, round(0.1 * columns))
+    gap_y = max(2, round((ROLE if heads <= 12 else 5) * heads * (columns + gap_x) / NOMINAL))
     high, wide = rows + gap_y, columns + gap_x
-    centres = [
-        [head * wide + (columns - 1) / 2, layer * high + rows - 0.5 + gap_y / 2]
-        for layer in range(layers)
-        for head in range(heads)
-    ]
-    short = heads > 8
-    labels = [
-        Choose(view.role["snapshot", layer, head], _role_labels(short))
-        for layer in range(layers)
-        for head in range(heads)
-    ]
+    places = [(layer, head) for layer in range(layers) for head in range(heads)]
+    roles = [view.role["snapshot", layer, head] for layer, head in places]
+    shares = [view.share["snapshot", layer, head] for layer, head in places]
+    room = Affine(State("width"), 1 / (heads * ROLE_STEP), whole=True)
+    axis = {"showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True}
     figure = go.Figure(
         [
             go.Heatmap(zmin=0, showscale=False, hoverinfo="none"),
-            go.Scatter(x=[x for x, _ in centres], y=[y for _, y in centres], mode="text", textfont={"size": 10 if short else 12}, hoverinfo="skip"),
+            go.Scatter(
+                x=[head * wide + (columns - 1) / 2 for _, head in places],
+                y=[layer * high + rows - 0.5 + gap_y / 2 for layer, _ in places],
+                mode="text", textfont={"size": 10 if heads > 8 else 12}, hoverinfo="skip",
+            ),
         ],
         {
-            "xaxis": {
-                "side": "top", "showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True,
-                "range": [-0.5 - gap_x / 2, heads * wide - 0.5 - gap_x / 2],
-                "tickvals": [head * wide + (columns - 1) / 2 for head in range(heads)], "ticktext": [str(head) for head in range(heads)],
+            "xaxis": axis | {
+                "side": "top", "range": [-0.5 - gap_x / 2, heads * wide - 0.5 - gap_x / 2],
+                "tickvals": [head * wide + (columns - 1) / 2 for head in range(heads)],
             },
-            "yaxis": {
-                "showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True,
-                "range": [layers * high - 0.5, -0.5 - gap_x / 2],
-                "tickvals": [layer * high + (rows - 1) / 2 for layer in range(layers)], "ticktext": [str(layer) for layer in range(layers)],
+            "yaxis": axis | {
+                "range": [layers * high - 0.5, -0.5],
+                "tickvals": [layer * high + (rows - 1) / 2 for layer in range(layers)],
+                "ticktext": [str(layer) for layer in range(layers)],
             },
             "margin": {"l": 24, "r": 4, "t": 24, "b": 4},
-            "shapes": [{"type": "rect", "line": {"width": 2.5}}],
+            "shapes": [
+                {"type": "rect", "line": {"width": 2.5}},
+                {"type": "path", "path": _frames(layers, heads, high, wide, rows, columns), "line": {"width": 0.7}},
+            ],
         },
     )  # fmt: skip
-    caption = Format(
-        "Each row is a layer ({layers} in all), each column a head ({heads} per layer); stronger colour means more weight.",
-        layers=layers,
-        heads=heads,
-    )
+    mute, accent = colour("mute"), colour("accent")
     return Live(
         figure,
         {
             "data[0].z": Tile(view.weights["snapshot"], gap_y, gap_x),
-            "data[0].zmax": Array(f"{view.name}.limits", view.limit.values.max((1, 2)))["snapshot"],
+            "data[0].zmax": view.grid_limit["snapshot"],
             "data[0].colorscale": WEIGHT,
-            "data[1].text": labels,
-            "data[1].textfont.color": colour("mute"),
+            "data[1].text": Choose(
+                room,
+                [
+                    [Choose(role, words(share)) for role, share in zip(roles, shares, strict=True)]
+                    for words in reversed(ROLE_LABELS)
+                ],
+            ),
+            "data[1].textfont.color": [Choose(role, [mute, accent]) for role in roles],
+            "data[1].textfont.weight": [Choose(role, [400, 600]) for role in roles],
+            "layout.margin.r": Clip(Affine(State("width"), offset=-28.0 - heads * SIDE), 4),
+            "layout.xaxis.ticktext": [Format("head {n}", n=n) if heads <= SPELLED_HEADS else str(n) for n in range(heads)],
             "layout.shapes[0].x0": Affine(State("head"), wide, -0.5),
             "layout.shapes[0].x1": Affine(State("head"), wide, columns - 0.5),
             "layout.shapes[0].y0": Affine(State("layer"), high, -0.5),
             "layout.shapes[0].y1": Affine(State("layer"), high, rows - 0.5),
-            "layout.shapes[0].line.color": colour("accent"),
-            "layout.plot_bgcolor": "rgba(0,0,0,0)",
+            "layout.shapes[0].line.color": accent,
+            "layout.shapes[1].line.color": colour("line"),
         },
         title=Format("All heads"),
-        caption=caption,
+        caption=_grid_caption(view),
         file=Fill("{name}-heads-step{step}", name=view.file, step=view.step),
         click={"layer": Affine(State("y"), 1 / high, whole=True), "head": Affine(State("x"), 1 / wide, whole=True)},
         arrows={"x": ("head", heads), "y": ("layer", layers)},
-        height=24 + round(min(110 * heads, 460) / heads * layers * high / wide) + 8,
+        table={
+            "layer": [layer for layer, _ in places],
+            "head": [head for _, head in places],
+            "role": [Choose(role, ["none", *_ROLE_IDS]) for role in roles],
+            **{name: values["snapshot"] for name, values in view.measures.items()},
+        },
+        height=Affine(Clip(Affine(State("width"), offset=-28.0), 100, heads * SIDE), layers * high / (heads * wide), 28),
+    )  # fmt: skip
+
+
+_ROLE_IDS = ["agreement", "induction", "previous", "own", "first"]
+
+
+def _frames(layers: int, heads: int, high: int, wide: int, rows: int, columns: int) -> str:
+    """A thin frame around every head, as one path."""
+    corners = [(head * wide - 0.5, layer * high - 0.5) for layer in range(layers) for head in range(heads)]
+    return "".join(f"M{x},{y}H{x + columns}V{y + rows}H{x}Z" for x, y in corners)
+
+
+def _grid_caption(view: AttentionView) -> Expression:
+    _, layers, heads, _, _ = view.weights.values.shape
+    parts: list[Any] = [
+        Format(
+            "Each row is a layer ({layers} in all), each column a head ({heads} per layer); stronger colour means more weight.",
+            layers=layers,
+            heads=heads,
+        )
+    ]
+    faint = Array(f"{view.name}.faint", (view.grid_limit.values < 1).astype(np.int32))
+    small = Format(
+        "All weights are small: the strongest colour stands for {limit:.4f}.", limit=view.grid_limit["snapshot"]
     )
-
-
-def _role_labels(short: bool) -> list[Expression]:
-    if short:
-        names = [Fill("–"), Format("align"), Format("ind."), Format("prev."), Format("self"), Format("first")]
-    else:
-        names = [
-            Format("no role"),
-            Format("alignment"),
-            Format("induction"),
-            Format("previous"),
-            Format("itself"),
-            Format("first"),
-        ]
-    return list(names)
+    parts.append(Choose(faint["snapshot"], ["", small]))
+    if view.pooled:
+        parts.append(
+            Format(
+                "One dot stands for {side} × {side} of the {length} tokens and shows the largest weight among them.",
+                side=view.pooled,
+                length=len(view.queries),
+            )
+        )
+    return Sentences(parts)
 
 
 def one_head(view: AttentionView) -> Live:
     """One head's map: which query (row) gives how much of its weight to which key (column)."""
-    sentences = [
-        Format(
-            "{who} has no clear role on this input: its largest share is {share:.1%}.",
-            who=view.who,
-            share=view.share[CHOSEN],
-        ),
-        Format(
-            "{who} puts **{share:.0%}** of its weight where the right answer comes from (marked).",
-            who=view.who,
-            share=view.share[CHOSEN],
-        ),
-        Format(
-            "{who} puts **{share:.0%}** of its weight on tokens that **followed earlier occurrences** of the current one, where there were any.",
-            who=view.who,
-            share=view.share[CHOSEN],
-        ),
-        Format(
-            "{who} puts **{share:.0%}** of its weight on the **previous token**.",
-            who=view.who,
-            share=view.share[CHOSEN],
-        ),
-        Format(
-            "{who} puts **{share:.0%}** of its weight on the token **itself**.",
-            who=view.who,
-            share=view.share[CHOSEN],
-        ),
-        Format(
-            "{who} rests: **{share:.0%}** of its weight lies on the **first token**.",
-            who=view.who,
-            share=view.share[CHOSEN],
-        ),
-    ]
     live = _map(view, view.weights[CHOSEN], view.limit[CHOSEN])
-    live.title, live.caption = view.heading, Choose(view.role[CHOSEN], sentences)
+    if not view.pooled:
+        live.pointed = _pointed(view)
+    live.title, live.caption = view.heading, role_sentence(view)
+    if view.pooled:
+        live.caption = Sentences([live.caption, _waiting(view)])
     live.file = Fill(
         "{name}-{layer}.{head}-step{step}", name=view.file, layer=State("layer"), head=State("head"), step=view.step
     )
     if view.alignment and "agreement" in view.measures:
         places = [(key, query) for query, keys in enumerate(view.alignment) for key in keys]
         live.figure.add_scatter(
-            x=[x for x, _ in places], y=[y for _, y in places], mode="markers", hoverinfo="skip",
+            x=[categories(view.keys)[x] for x, _ in places], y=[categories(view.queries)[y] for _, y in places],
+            mode="markers", hoverinfo="skip",
             marker={"symbol": "square-open", "size": 9, "line": {"width": 1.5}},
         )  # fmt: skip
         live.bindings["data[1].marker.color"] = colour("amber")
     return live
+
+
+def role_sentence(view: AttentionView) -> Expression:
+    """What the head does on this input, with the share of its weight that says so."""
+    about: dict[str, Any] = {"who": view.who, "share": view.share[CHOSEN]}
+    return Choose(
+        view.role[CHOSEN],
+        [
+            Format("{who} has no clear role on this input: its largest share is {share:.1%}.", **about),
+            Format("{who} puts **{share:.0%}** of its weight where the right answer comes from (marked).", **about),
+            Format(
+                "{who} puts **{share:.0%}** of its weight on tokens that **followed earlier occurrences** of the current one, where there were any.",
+                **about,
+            ),
+            Format("{who} puts **{share:.0%}** of its weight on the **previous token**.", **about),
+            Format("{who} puts **{share:.0%}** of its weight on the token **itself**.", **about),
+            Format("{who} rests: **{share:.0%}** of its weight lies on the **first token**.", **about),
+        ],
+    )
+
+
+def _waiting(view: AttentionView) -> Expression:
+    return Format(
+        "The exact weights of this head are on their way; shown are the largest of every {side} × {side}.",
+        side=view.pooled,
+    )
 
 
 def rollout(view: AttentionView) -> Live:
@@ -166,49 +202,119 @@ def rollout(view: AttentionView) -> Live:
     live = _map(view, view.rollout["snapshot", "layer"], 1.0)
     live.title = Format("Rollout through layer {layer}", layer=State("layer"))
     live.file = Fill("{name}-rollout{layer}-step{step}", name=view.file, layer=State("layer"), step=view.step)
+    live.caption = _rollout_caption(view)
+    if view.pooled:
+        live.caption = Sentences([live.caption, _waiting(view)])
     return live
 
 
-def _map(view: AttentionView, values: Any, limit: Any) -> Live:
+def _rollout_caption(view: AttentionView) -> Expression:
+    """How much of the chosen token is still its own, and which other gave most."""
+    assert view.rollout is not None
+    shares, side = view.rollout.values * np.float32(view.rollout.unit), max(1, view.pooled)
+    at = np.arange(shares.shape[-1])
+    own = Array(f"{view.name}.rollout.own", shares[..., at, at].astype(np.float32))  # (snapshot, layer, token)
+    others = np.array(shares)
+    others[..., at, at] = -1
+    most = Array(f"{view.name}.rollout.most", others.max(-1).astype(np.float32))
+    place = Array(f"{view.name}.rollout.place", (others.argmax(-1) * side).astype(np.int32))
+    tile = Affine(State("query"), 1 / side, whole=True)
+    chosen = ("snapshot", "layer", tile)
+    about: dict[str, Any] = {
+        "layer": State("layer"), "token": view.query_token(State("query")), "at": State("query"), "own": own[chosen],
+    }  # fmt: skip
+    if len(view.queries) == 1:
+        return Format(
+            "**{token}** ({at}) is the only token: through layer {layer}, {own:.0%} of it is its own.", **about
+        )
+    return Format(
+        "Up to layer {layer}, heads averaged and half of each layer passed on unchanged: **{own:.0%}** of **{token}** ({at}) is still its own; of the others **{other}** ({place}) gave most, **{share:.0%}**.",
+        **about,
+        other=view.query_token(place[chosen]),
+        place=place[chosen],
+        share=most[chosen],
+    )
+
+
+def _map(view: AttentionView, values: Expression, limit: Any) -> Live:
     """A token × token map with the mask laid over it and a frame around the chosen cell."""
-    rows, columns = view.queries, view.keys
+    rows, columns, side = view.queries, view.keys, view.pooled
+    heatmap: dict[str, Any] = {"x": categories(columns), "y": categories(rows)}
+    hover = Fill("{query} → {key}: {weight}<extra></extra>", query="%{y}", key="%{x}", weight="%{z:.4f}")
+    if side:  # tiles of several tokens, on axes that count tokens
+        heatmap = {"x0": (side - 1) / 2, "dx": side, "y0": (side - 1) / 2, "dy": side}
+        hover = Format(
+            "{query} → {key}: at most {weight}, the largest of {side} × {side}<extra></extra>",
+            query="%{y:.0f}", key="%{x:.0f}", weight="%{z:.4f}", side=side,
+        )  # fmt: skip
+    axes, hidden = token_axes(rows, columns), [] if side else _hidden(view.allowed)
+    if side:
+        for axis in axes.values():
+            axis["type"] = "linear"
+            del axis["categoryorder"], axis["categoryarray"]
     figure = go.Figure(
         go.Heatmap(
-            x=categories(columns), y=categories(rows), zmin=0, showscale=False,
-            hovertemplate="%{y} → %{x}: %{z:.4f}<extra></extra>",
+            **heatmap, zmin=0, hoverongaps=False,
+            colorbar={
+                "orientation": "h", "thickness": 8, "len": 0.32, "x": 0, "xanchor": "left", "y": 0, "yanchor": "top",
+                "ypad": 10, "xpad": 0, "outlinewidth": 0, "nticks": 3,
+            },
         ),
         {
-            **token_axes(rows, columns),
-            "margin": {"l": 44, "r": 6, "t": 30, "b": 6},
-            "shapes": [{"type": "rect", "line": {"width": 2.5}}, *_hidden(view.allowed)],
+            **axes,
+            "margin": {"l": label_room(rows), "r": 6, "t": 26, "b": 36},
+            "annotations": [{"xref": "paper", "x": 0.36, "xanchor": "left", "yref": "paper", "y": 0, "yshift": -9, "yanchor": "top", "showarrow": False}],
+            "shapes": [{"type": "rect", "line": {"width": 2.5}}, *hidden],
         },
     )  # fmt: skip
     bindings: dict[str, Any] = {
         "data[0].z": values,
         "data[0].zmax": limit,
         "data[0].colorscale": WEIGHT,
+        "data[0].hovertemplate": hover,
+        "layout.annotations[0].text": Format("Rows look, columns are seen."),
+        "layout.annotations[0].font.color": colour("mute"),
         "layout.shapes[0].x0": Affine(State("key"), offset=-0.5),
         "layout.shapes[0].x1": Affine(State("key"), offset=0.5),
         "layout.shapes[0].y0": Affine(State("query"), offset=-0.5),
         "layout.shapes[0].y1": Affine(State("query"), offset=0.5),
         "layout.shapes[0].line.color": colour("accent"),
     }
-    if view.allowed is not None:
+    if hidden:
         bindings["layout.shapes[1].fillcolor"] = colour("hidden")
     return Live(
         figure,
         bindings,
         click={"query": "y", "key": "x"},
         arrows={"x": ("key", len(columns)), "y": ("query", len(rows))},
-        tokens={"x": [token for token in columns], "y": [token for token in rows]},
+        tokens={"x": columns, "y": rows},
         links={"x": view.key_axis, "y": view.query_axis},
+        zoom=f"{view.name}.{len(rows)}.{len(columns)}",
         height="square",
     )
 
 
+def _pointed(view: AttentionView) -> dict[str, Any]:
+    """What is said of a token that is pointed at: where it looks most, and who looks most at it."""
+    token = State("pointed")
+    key, key_weight = view.strongest(-1)
+    query, query_weight = view.strongest(-2)
+    return {
+        "y": Format(
+            "{token} ({at}) looks most at {other} ({place}): {weight:.4f}", token=view.query_token(token), at=token,
+            other=view.key_token(key[(*CHOSEN, token)]), place=key[(*CHOSEN, token)], weight=key_weight[(*CHOSEN, token)],
+        ),
+        "x": Format(
+            "{token} ({at}) is seen most by {other} ({place}): {weight:.4f}", token=view.key_token(token), at=token,
+            other=view.query_token(query[(*CHOSEN, token)]), place=query[(*CHOSEN, token)],
+            weight=query_weight[(*CHOSEN, token)],
+        ),
+    }  # fmt: skip
+
+
 def _hidden(allowed: np.ndarray | None) -> list[dict[str, Any]]:
     """The cells the mask hides, as one shape: a rectangle for every run of them in a row."""
-    if allowed is None:
+    if allowed is None or allowed.all():
         return []
     paths = []
     for row, open_cells in enumerate(allowed):
@@ -218,102 +324,64 @@ def _hidden(allowed: np.ndarray | None) -> list[dict[str, Any]]:
     return [{"type": "path", "path": "".join(paths), "line": {"width": 0}, "layer": "above"}]
 
 
-def score_terms(terms: Any, q: Any, k: Any, kind: str = "dot") -> Live:
-    """The terms q_i · k_i of one score, dimension by dimension."""
-    values = np.asarray(terms, np.float32)
-    order = np.argsort(-np.abs(values), kind="stable")
-    few = int(np.searchsorted(np.cumsum(np.abs(values)[order]), np.abs(values).sum() / 2)) + 1
-    largest = int(order[0])
+def score_terms(terms: np.ndarray, q: np.ndarray, k: np.ndarray, kind: str = "dot", rotated: bool = False) -> Live:
+    """The terms of one score, q_i · k_i (or v_i tanh(q_i + k_i)), dimension by dimension: (snapshot, layer, head, dimension)."""
+    size = np.abs(terms)
+    order = np.argsort(-size, axis=-1, kind="stable")
+    reached = np.cumsum(np.take_along_axis(size, order, -1), -1) < size.sum(-1, keepdims=True) / 2
+    few = Array("terms.few", (reached.sum(-1) + 1).astype(np.int32))
+    largest = Array("terms.largest", order[..., 0].astype(np.int32))
+    term = Array("terms.term", np.take_along_axis(terms, order[..., :1], -1)[..., 0].astype(np.float32))
     figure = go.Figure(
-        go.Bar(
-            y=values, customdata=np.stack([np.asarray(q), np.asarray(k)], 1), marker={"color": values, "cmid": 0},
-            hovertemplate="%{x}: q %{customdata[0]:.4f}, k %{customdata[1]:.4f}, term %{y:.4f}<extra></extra>",
-        ),
-        {"bargap": 0.15, "xaxis": {"showgrid": False}, "yaxis": {"nticks": 4}, "margin": {"l": 44, "r": 4, "t": 4, "b": 20}},
-    )  # fmt: skip
-    facts = {"few": few, "width": len(values), "unit": largest, "term": float(values[largest])}
-    caption = Format(
-        "Half of the sum of |q · k| comes from **{few}** of {width} dimensions; the largest is dimension **{unit}** with {term:.2f}.",
-        **facts,
-    )
-    if kind != "dot":
-        caption = Format(
-            "Half of the sum of |terms| comes from **{few}** of {width} units; the largest is unit **{unit}** with {term:.2f}.",
-            **facts,
-        )
-    return Live(figure, {"data[0].marker.colorscale": SIGNED}, caption=caption, height=132)
-
-
-def report_card(view: AttentionView) -> Live:
-    """Each measure of what a head does, through training, with its value now; the one that names its role stands out."""
-    names = list(view.measures)
-    values = np.stack([view.measures[name].values for name in names], -1).astype(
-        np.float32
-    )  # (snapshot, layer, head, measure)
-    most = np.where(
-        [name in SHARES for name in names], 1.0, np.maximum(values.max(0), 1e-9)
-    )  # (layer, head, measure)
-    height = len(names) - 1 - np.arange(len(names))
-    level = (height + 0.15 + 0.7 * np.minimum(1, values / most)).astype(np.float32)
-    curves = np.pad(
-        np.moveaxis(level, 0, -1), [(0, 0)] * 3 + [(0, 1)], constant_values=np.nan
-    )  # gaps between the lines
-    exact = np.pad(np.moveaxis(values, 0, -1), [(0, 0)] * 3 + [(0, 1)], constant_values=np.nan)
-    x = np.log1p(view.steps)
-    row_of = np.array([len(names), *(names.index(role) if role in names else len(names) for role in ROLES)], np.int32)
-    role_row = Array(f"{view.name}.role_row", row_of[view.role.values])
-    hot = np.concatenate([np.moveaxis(level, 0, -1), np.full((*level.shape[1:3], 1, len(x)), np.nan, np.float32)], 2)
-    level_now, hot_curve = Array(f"{view.name}.level", level), Array(f"{view.name}.hot", hot)
-    figure = go.Figure(
-        [
-            go.Scatter(x=np.tile(np.append(x, np.nan), len(names)), mode="lines", line={"width": 1.4}, hovertemplate="%{customdata:.4f}<extra></extra>"),
-            go.Scatter(x=x, mode="lines", line={"width": 2.2}, hoverinfo="skip"),
-            go.Scatter(mode="markers", marker={"size": 7}, hoverinfo="skip"),
-            go.Scatter(x=[1.0] * len(names), y=height + 0.4, mode="text", textposition="middle left", hoverinfo="skip", xaxis="x2"),
-        ],
+        go.Bar(marker={"cmid": 0, "line": {"width": 0}}),
         {
-            "xaxis": {"visible": False, "domain": [0.32, 0.84], "fixedrange": True, "range": [-0.1, float(x.max()) + 0.1 or 1]},
-            "xaxis2": {"visible": False, "domain": [0.86, 1], "fixedrange": True, "range": [0, 1]},
-            "yaxis": {
-                "fixedrange": True, "range": [-0.1, len(names)], "tickvals": list(height + 0.4), "showgrid": False,
-                "zeroline": False, "ticks": "", "ticklabelposition": "inside", "anchor": "free", "position": 0,
-            },
+            "bargap": 0.15,
+            "xaxis": {"showgrid": False, "zeroline": False, "fixedrange": True, "nticks": 5},
+            "yaxis": {"nticks": 3, "fixedrange": True, "showgrid": False},
+            "margin": {"l": 44, "r": 4, "t": 4, "b": 20},
         },
-    )  # fmt: skip
-    who, step = view.who, view.step
-    none = Format(
-        "{who} has **no clear role** at step {step}: no share reaches {clear:.0%}.",
-        who=who,
-        step=step,
-        clear=view.clear,
     )
-    roles = [
+    values = Array("terms", terms.astype(np.float32))
+    about: dict[str, Any] = {
+        "few": few[CHOSEN], "width": terms.shape[-1], "unit": largest[CHOSEN], "term": term[CHOSEN],
+    }  # fmt: skip
+    said = [
         Format(
-            "{who} has pointed at the **right source tokens** since step {step}.", who=who, step=view.since[CHOSEN]
-        ),
-        *(
-            Format("{who}: **{role}**, since step {step}.", who=who, role=name, step=view.since[CHOSEN])
-            for name in ROLE_NAMES
-        ),
+            "Half of the sum of |q · k| comes from **{few}** of {width} dimensions; the largest is dimension **{unit}** with {term:g}.",
+            **about,
+        )
+        if kind == "dot"
+        else Format(
+            "Half of the sum of |terms| comes from **{few}** of {width} units; the largest is unit **{unit}** with {term:g}.",
+            **about,
+        )
     ]
+    if rotated:
+        said.append(Format("q and k are those after RoPE has turned them."))
     return Live(
         figure,
         {
-            "data[0].y": Array(f"{view.name}.curves", curves.reshape(*curves.shape[:2], -1))["layer", "head"],
-            "data[0].customdata": Array(f"{view.name}.exact", exact.reshape(*exact.shape[:2], -1))["layer", "head"],
-            "data[0].line.color": colour("mute"),
-            "data[1].y": hot_curve["layer", "head", role_row[CHOSEN]],
-            "data[1].line.color": colour("accent"),
-            "data[2].x": [Array("log_steps", x.astype(np.float32))["snapshot"]] * len(names),
-            "data[2].y": level_now[CHOSEN],
-            "data[2].marker.color": colour("ink"),
-            "data[3].text": [Fill("{value:.2f}", value=view.measures[name][CHOSEN]) for name in names],
-            "data[3].textfont.color": colour("ink"),
-            "layout.yaxis.ticktext": [MEASURE_NAMES[name] for name in names],
+            "data[0].y": values[CHOSEN],
+            "data[0].customdata": Array("terms.qk", np.stack([q, k], -1).astype(np.float32))[CHOSEN],
+            "data[0].marker.color": values[CHOSEN],
+            "data[0].marker.colorscale": SIGN,
+            "data[0].hovertemplate": Format(
+                "{unit}: q {q}, k {k}, term {term}<extra></extra>",
+                unit="%{x}", q="%{customdata[0]:.4f}", k="%{customdata[1]:.4f}", term="%{y:.4f}",
+            ),
         },
-        title=Format("Report card"),
-        caption=Choose(view.role[CHOSEN], [none, *roles]),
-        file=Fill("{name}-{layer}.{head}-report", name=view.file, layer=State("layer"), head=State("head")),
-        click={"snapshot": "point"},
-        height=27 * len(names) + 16,
-    )
+        title={
+            "dot": Format("q · k by dimension"),
+            "luong": Format("state · source by unit"),
+            "additive": Format("v · tanh(q + k) by unit"),
+        }[kind],
+        caption=Sentences(said),
+        file="terms",
+        table={
+            "unit": list(range(terms.shape[-1])),
+            "q": Array("terms.q", q.astype(np.float32))[CHOSEN],
+            "k": Array("terms.k", k.astype(np.float32))[CHOSEN],
+            "term": values[CHOSEN],
+        },
+        height=132,
+    )  # fmt: skip

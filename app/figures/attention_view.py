@@ -7,11 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from app.figures.expressions import Array, Expression, Format, State
+from app.figures.axes import quoted
+from app.figures.expressions import Array, Choose, Expression, Format, State
 
 ROLES = ("agreement", "induction", "previous", "own", "first")  # the more telling first, when shares are equal
 SHARES = frozenset(ROLES)  # measures from 0 to 1; the others go to their own largest
 FAINT = 0.25  # maps whose largest weight is below this are coloured up to that weight
+CHOSEN = ("snapshot", "layer", "head")
 
 
 @dataclass
@@ -21,7 +23,7 @@ class AttentionView:
     weights    (snapshot, layer, head, query, key), or pooled to the largest of every `pooled` × `pooled` cells
     measures   name → (snapshot, layer, head)
     allowed    (query, key): where the mask lets a query look; None: everywhere
-    rollout    (snapshot, layer, query, key) for self-attention
+    rollout    (snapshot, layer, query, key) for self-attention, pooled like the weights
     alignment  query → the keys it should look at, where the task knows
     """
 
@@ -65,10 +67,20 @@ class AttentionView:
     @cached_property
     def limit(self) -> Array:
         """(snapshot, layer, head): the weight that gets the strongest colour"""
-        largest = self.weights.values.max((-2, -1)) * self.weights.unit
-        return Array(
-            f"{self.name}.limit", np.where((largest < FAINT) & (largest > 0), largest, 1.0).astype(np.float32)
-        )
+        return Array(f"{self.name}.limit", strongest_colour(self._largest))
+
+    @cached_property
+    def grid_limit(self) -> Array:
+        """(snapshot,): the same for all heads together"""
+        return Array(f"{self.name}.grid_limit", strongest_colour(self._largest.max((1, 2))))
+
+    def strongest(self, axis: int) -> tuple[Array, Array]:
+        """For every query (axis −1) or key (axis −2) the other token with the largest weight, and that weight:
+        (snapshot, layer, head, token) each.
+        """
+        weights, name = self.weights.values, f"{self.name}.{'key' if axis == -1 else 'query'}"
+        largest = (weights.max(axis) * self.weights.unit).astype(np.float32)
+        return Array(f"{name}.strongest", weights.argmax(axis).astype(np.int32)), Array(f"{name}.largest", largest)
 
     @property
     def who(self) -> Expression:
@@ -87,7 +99,22 @@ class AttentionView:
     def step(self) -> Expression:
         return Array("steps", np.asarray(self.steps, np.int32))["snapshot"]
 
+    def query_token(self, index: Expression) -> Expression:
+        return Choose(index, [quoted(token) for token in self.queries])
+
+    def key_token(self, index: Expression) -> Expression:
+        return Choose(index, [quoted(token) for token in self.keys])
+
+    @cached_property
+    def _largest(self) -> np.ndarray:
+        return self.weights.values.max((-2, -1)) * self.weights.unit
+
     @property
     def _shares(self) -> np.ndarray:
         missing = np.zeros(self.weights.values.shape[:3], np.float32)
         return np.stack([self.measures[role].values if role in self.measures else missing for role in ROLES])
+
+
+def strongest_colour(largest: np.ndarray) -> np.ndarray:
+    """1, or the largest weight itself where all are so small that nothing could be seen."""
+    return np.where((largest < FAINT) & (largest > 0), largest, 1.0).astype(np.float32)

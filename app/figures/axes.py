@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from app.figures.theme import MONO
+
 LONGEST = 14  # characters of a token on an axis
 MOST_TICKS = 64  # labels without a page that could measure its room
 
@@ -16,6 +18,13 @@ def plain_text(token: str) -> str:
 
 def shortened(token: str, most: int = LONGEST) -> str:
     return token if len(token) <= most else f"{token[: most - 1]}…"
+
+
+def quoted(token: str, most: int = 24) -> str:
+    """A token inside a sentence: cut, kept from turning the text round when it runs from right to left; its own stars
+    stay stars, where **stressed** parts are set in bold.
+    """
+    return f"\u2068{shortened(token, most)}\u2069".replace("**", "*\u2060*")
 
 
 def tick_labels(tokens: list[str]) -> list[str]:
@@ -38,8 +47,11 @@ def token_axis(tokens: list[str], **more: Any) -> dict[str, Any]:
         "tickmode": "array",
         "tickvals": list(range(0, len(tokens), every)),
         "ticktext": tick_labels(tokens)[::every],
+        "tickfont": {"family": MONO},
         "showgrid": False,
         "zeroline": False,
+        "showline": True,
+        "mirror": True,
         "ticks": "",
         **more,
     }
@@ -51,3 +63,8 @@ def token_axes(rows: list[str], columns: list[str]) -> dict[str, Any]:
         "xaxis": token_axis(columns, side="top", tickangle=0),
         "yaxis": token_axis(rows, range=[len(rows) - 0.5, -0.5]),
     }
+
+
+def label_room(tokens: list[str]) -> int:
+    """px beside an axis for the longest of its labels"""
+    return 16 + 8 * min(LONGEST, max(map(len, tokens), default=1))

@@ -6,18 +6,23 @@ kinds, each plain data:
     weights["snapshot", "layer", "head"]      a slice of an array, chosen by keys of the state
     State("snapshot")                         the state itself
     Affine(State("key"), offset=-0.5)         scale · x + offset, rounded down where `whole`
+    Clip(Affine(State("width"), …), 4, 90)    not below, not above
     Choose(roles["snapshot"], ["a", "b"])     one of several expressions, by an index or a key
     Tile(weights["snapshot"], 2, 1)           (row, column, y, x) side by side as one matrix, with gaps
     Format("{share:.0%} of {n:,}", share=…)   a sentence in the reader's language; its template is a gettext message
     Fill("{run}-step{step}", run=…, step=…)   the same for what is not translated
     Sentences([…, …])                         one after another, as the language does it; empty ones are left out
     Take(values, order)                       values (or rows) in another order
+    Item(State("customdata"), 0)              one value of a list
+    Curves(weights[…], 0.1, 0.3, "y")         weights between two limits as curves from their row to their column
 
-Lists and dicts of expressions are expressions; anything else stands for itself.
+Lists and dicts of expressions are expressions; anything else stands for itself. `State("width")` is that of the picture in
+px, so that what is written into it can follow the room there is.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,6 +76,13 @@ class Affine(Expression):
 
 
 @dataclass(frozen=True)
+class Clip(Expression):
+    of: Any
+    low: float
+    high: float = 1e9
+
+
+@dataclass(frozen=True)
 class Tile(Expression):
     """Small maps side by side as one matrix, so many empty cells (NaN) below and beside each."""
 
@@ -114,6 +126,25 @@ class Take(Expression):
     order: Any
 
 
+@dataclass(frozen=True)
+class Item(Expression):
+    of: Any
+    index: Any
+
+
+@dataclass(frozen=True)
+class Curves(Expression):
+    """Of a matrix, the values in [low, high) as curves from (0, row) to (1, column), NaN behind each; of one row only,
+    where `row` is given. part: "x" or "y" of the points, or "cells": [row, column, value] for each of them.
+    """
+
+    of: Any
+    low: float
+    high: float
+    part: str
+    row: Any = None
+
+
 def evaluate(
     expression: Any, state: Mapping[str, Any], translate: Translate = lambda message, language: message
 ) -> Any:
@@ -133,6 +164,8 @@ def evaluate(
             case Affine(of, scale, offset, whole):
                 result = scale * value(of) + offset
                 return int(np.floor(result)) if whole else result
+            case Clip(of, low, high):
+                return min(max(value(of), low), high)
             case Tile(of, gap_y, gap_x):
                 return tile(np.asarray(value(of)), gap_y, gap_x)
             case Choose(by, among):
@@ -149,6 +182,10 @@ def evaluate(
             case Take(of, order):
                 values, indices = value(of), value(order)
                 return values[indices] if isinstance(values, np.ndarray) else [values[int(i)] for i in indices]
+            case Item(of, index):
+                return value(of)[int(value(index))]
+            case Curves(of, low, high, kind, row):
+                return curves(np.asarray(value(of)), low, high, kind, None if row is None else value(row))
             case dict():
                 return {name: value(one) for name, one in part.items()}
             case list():
@@ -168,6 +205,26 @@ def tile(maps: np.ndarray, gap_y: int, gap_x: int) -> np.ndarray:
     return whole[: rows * (height + gap_y) - gap_y, : columns * (width + gap_x) - gap_x]
 
 
+CURVE = np.arange(17) / 16  # the parameter t of a cubic Bézier curve that leaves and arrives horizontally
+CURVE_X = (
+    3 * 0.45 * CURVE * (1 - CURVE) * (1 - CURVE) + 3 * 0.55 * CURVE * CURVE * (1 - CURVE) + CURVE * CURVE * CURVE
+)
+CURVE_Y = 3 * CURVE * CURVE - 2 * CURVE * CURVE * CURVE
+
+
+def curves(values: np.ndarray, low: float, high: float, part: str, row: int | None = None) -> Any:
+    cells = np.argwhere((values >= low) & (values < high))
+    cells = cells if row is None else cells[cells[:, 0] == row]
+    if part == "cells":
+        points = np.column_stack([cells, values[cells[:, 0], cells[:, 1]]])
+        return np.repeat(points, len(CURVE) + 1, axis=0).tolist()
+    gaps = np.full((len(cells), 1), np.nan)
+    if part == "x":
+        return np.hstack([np.tile(CURVE_X, (len(cells), 1)), gaps]).ravel()
+    start, end = cells[:, :1], cells[:, 1:]
+    return np.hstack([start + CURVE_Y * (end - start), gaps]).ravel()
+
+
 def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
     """The same expression for the page: kinds marked by "$", templates in every language."""
     match expression:
@@ -178,6 +235,8 @@ def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
         case Affine(of, scale, offset, whole):
             of = to_json(of, translate, languages)
             return {"$": "linear", "of": of, "scale": scale, "offset": offset, "whole": whole}
+        case Clip(of, low, high):
+            return {"$": "clip", "of": to_json(of, translate, languages), "low": low, "high": high}
         case Tile(of, gap_y, gap_x):
             return {"$": "tile", "of": to_json(of, translate, languages), "gap": [gap_y, gap_x]}
         case Choose(by, among):
@@ -195,12 +254,20 @@ def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
         case Take(of, order):
             of, order = (to_json(part, translate, languages) for part in (of, order))
             return {"$": "take", "of": of, "order": order}
+        case Item(of, index):
+            of, index = (to_json(part, translate, languages) for part in (of, index))
+            return {"$": "item", "of": of, "index": index}
+        case Curves(of, low, high, part, row):
+            of, row = (to_json(one, translate, languages) for one in (of, row))
+            return {"$": "curves", "of": of, "low": low, "high": high, "part": part, "row": row}
         case dict():
             return {name: to_json(one, translate, languages) for name, one in expression.items()}
         case list():
             return [to_json(one, translate, languages) for one in expression]
         case np.ndarray():
-            return expression.tolist()
+            return to_json(expression.tolist(), translate, languages)
+        case float() if not math.isfinite(expression):
+            return None  # JSON has no such numbers; Plotly takes null for a gap
         case _:
             return expression
 
@@ -212,7 +279,7 @@ def walk(expression: Any) -> Iterator[Expression]:
     match expression:
         case Slice(_, by):
             parts: Any = [key for key in by if not isinstance(key, str | int)]
-        case Affine(of, _, _, _) | Tile(of, _, _):
+        case Affine(of, _, _, _) | Tile(of, _, _) | Clip(of, _, _):
             parts = [of]
         case Choose(by, among):
             parts = [by, *(among.values() if isinstance(among, dict) else among)]
@@ -222,6 +289,10 @@ def walk(expression: Any) -> Iterator[Expression]:
             parts = sentences
         case Take(of, order):
             parts = [of, order]
+        case Item(of, index):
+            parts = [of, index]
+        case Curves(of, _, _, _, row):
+            parts = [of, row]
         case dict():
             parts = expression.values()
         case list():

@@ -21,7 +21,7 @@ import plotly.graph_objects as go
 from app.figures.expressions import Array, Slice, Translate, arrays_of, evaluate, keys_of, to_json, walk
 from app.figures.theme import COLOURS, TEMPLATES
 
-DEFAULTS = {"theme": "light", "language": "en"}
+DEFAULTS = {"theme": "light", "language": "en", "width": 640}
 
 
 def untranslated(message: str, language: str) -> str:
@@ -63,8 +63,10 @@ class Live:
     labels    words above the picture, none over another
     names     whether lines are named at their ends, in their colours (where there is no room, in a legend above)
     table     column → values: what its CSV holds, where that is not what it draws
-    zoom      whether buttons beside the title enlarge the part around the chosen cell
-    height    px, or "square": as high as wide
+    pointed   "x" or "y" → what is said of a token that is pointed at elsewhere (`State("pointed")` is its position)
+    zoom      name of the axes, if they can be enlarged: a figure that takes the place of one with the same name keeps the part
+              that was shown
+    height    px, an expression of them, or "square": a plot as high as wide
     """
 
     figure: go.Figure
@@ -80,12 +82,13 @@ class Live:
     labels: list[Label] = field(default_factory=list)
     names: bool = False
     table: dict[str, Any] = field(default_factory=dict)
-    zoom: bool = False
-    height: int | str = 320
+    pointed: dict[str, Any] = field(default_factory=dict)
+    zoom: str = ""
+    height: Any = 320
 
     def arrays(self) -> dict[str, Array]:
         """All arrays the picture reads, by name."""
-        return arrays_of([self.bindings, self.title, self.caption, self.file, self.table])
+        return arrays_of([self.bindings, self.title, self.caption, self.file, self.table, self.pointed])
 
     def keys(self) -> dict[str, int]:
         """The keys of the state that choose slices, with how many values each has."""
@@ -106,6 +109,8 @@ class Live:
         }
         figure = go.Figure(self.figure)
         figure.update_layout(template=TEMPLATES[whole["theme"]])
+        if self.height != "square":
+            figure.update_layout(height=evaluate(self.height, whole, translate))
         for path, expression in self.bindings.items():
             set_path(figure, path, evaluate(expression, whole, translate))
         if self.cursor:
@@ -123,7 +128,7 @@ class Live:
         languages = languages or ["en"]
         drawn = json.loads(self.figure.to_json())
         drawn["layout"].pop("template", None)  # the page sets its own
-        parts = ("bindings", "title", "caption", "file", "click", "table")
+        parts = ("bindings", "title", "caption", "file", "click", "table", "pointed", "height")
         return {
             "figure": {"data": drawn["data"], "layout": drawn["layout"]},
             **{name: to_json(getattr(self, name), translate, languages) for name in parts},
@@ -137,7 +142,6 @@ class Live:
             ],
             "names": self.names,
             "zoom": self.zoom,
-            "height": self.height,
         }
 
     def scrubbed(self, over: str = "snapshot", **state: Any) -> go.Figure:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-import torch
 from fastapi import APIRouter, Response
 from pydantic import Field
 
 from app import payload
-from app.routes.runs import InputRequest, binary_response, exclusive_run, load_input
+from app.figures.attention import one_head, rollout
+from app.routes.runs import InputRequest, binary_response, exclusive_run, file_name, load_input
 from app.service import attention_arithmetic, bertviz_frame
+from app.service.attention_figures import arithmetic_figure, exact_view
+from app.service.figure_payload import pack_figures
 from core import InputError
 
 router = APIRouter()
@@ -41,32 +43,36 @@ class StackRequest(SnapshotRequest):
 
 
 @router.post("/cells")
-def weight_arithmetic(request: CellRequest) -> list[list[list[dict[str, Any]]]]:
+def weight_arithmetic(request: CellRequest) -> Response:
+    """The arithmetic of one cell: the bars of its terms as a figure, its other numbers as (snapshot, layer, head)."""
     with exclusive_run(request.run) as run:
-        return attention_arithmetic.weight_arithmetic_table(
+        table = attention_arithmetic.weight_arithmetic_table(
             run, load_input(request, run), request.steps, request.points, request.query, request.key
         )
+    figure, numbers = arithmetic_figure(table)
+    return binary_response(pack_figures({"terms": figure}, {"kind": table[0][0][0]["kind"]}, numbers))
 
 
 @router.post("/head")
 def exact_head(request: HeadRequest) -> Response:
-    """(query, key) as captured, for inputs so long that the maps of `/look` are pooled."""
+    """One head's map as captured, for inputs so long that the maps of `/look` are pooled."""
     with exclusive_run(request.run) as run:
+        model_input = load_input(request, run)
         weights, allowed = attention_arithmetic.exact_head(
-            run, load_input(request, run), request.step, request.point, request.head
+            run, model_input, request.step, request.point, request.head
         )
-    arrays = {"weights": weights.numpy()}
-    if allowed is not None:
-        arrays["allowed"] = allowed.to(torch.uint8).numpy()
-    return binary_response(payload.pack({}, arrays))
+        view = exact_view(run, model_input, request.point, request.step, weights, allowed, file_name(request.run))
+    return binary_response(pack_figures({"one_head": one_head(view)}))
 
 
 @router.post("/rollout")
 def exact_rollout(request: StackRequest) -> Response:
-    """(query, key): attention rollout up to the last of these layers."""
+    """Attention rollout up to the last of these layers."""
     with exclusive_run(request.run) as run:
-        rollout = attention_arithmetic.exact_rollout(run, load_input(request, run), request.step, request.points)
-    return binary_response(payload.pack({}, {"weights": rollout.numpy()}))
+        model_input = load_input(request, run)
+        shares = attention_arithmetic.exact_rollout(run, model_input, request.step, request.points)
+        view = exact_view(run, model_input, request.points[-1], request.step, shares, None, file_name(request.run))
+    return binary_response(pack_figures({"one_head": rollout(view)}))
 
 
 @router.post("/vectors")

@@ -47,10 +47,16 @@ def binary_response(data: bytes) -> Response:
     return Response(data, media_type="application/octet-stream")
 
 
+def file_name(run: str) -> str:
+    """The name of a run as the beginning of a file's name."""
+    return run.replace("/", "-")
+
+
 @run_registry.cached
 def packed_arrays(name: str, text: str | None, index: int | None) -> bytes:
     with exclusive_run(name) as run:
-        return collect_arrays(run, load_input(InputRequest(run=name, text=text, held_out=index), run)).pack()
+        model_input = load_input(InputRequest(run=name, text=text, held_out=index), run)
+        return collect_arrays(run, model_input).pack(file_name(name))
 
 
 @router.get("/words/{language}")

@@ -35,6 +35,13 @@ def most_similar_heads(request: SimilarHeadsRequest) -> Response:
     candidates = head_profiles(request.where, model_input.text)
     with MODEL_SLOTS:
         data = similar_heads.pack_similar_heads(
-            run, model_input, request.step, request.point, request.head, other_run, candidates
+            run,
+            model_input,
+            request.step,
+            request.point,
+            request.head,
+            other_run,
+            candidates,
+            (request.run, request.where),
         )
     return binary_response(data)

@@ -62,10 +62,7 @@ class AttentionStack:
 
     def _allocate(self, heads: int, rows: int, columns: int) -> None:
         self.captured = True
-        if self.name.startswith("decoder"):
-            self.queries, self.keys = ("written", "source") if "cross" in self.name else ("given", "given")
-        if self.keys == "source" and columns < len(self.model_input.source):
-            self.keys = "pooled"  # the model downsamples the encoder's output before cross-attention
+        self.queries, self.keys = attention_axes(self.name, columns, self.model_input)
         if self.allowed is not None:
             self.allowed = self.allowed.expand(rows, columns)
         self.shape = (self.snapshots, len(self.points), heads, rows, columns)
@@ -76,14 +73,29 @@ class AttentionStack:
             self.rollout = allocate_weights(self.snapshots, len(self.points), *sides)
 
 
+def stack_name(module: str) -> str | None:
+    """The stack of an attention module: `decoder.blocks.3.cross` → `decoder.cross`; None if it is none."""
+    match = ATTENTION_WEIGHTS.fullmatch(f"{module}.weights")
+    return f"{match['stack']}{'cross' if match['kind'] == 'cross' else 'blocks'}" if match else None
+
+
+def attention_axes(name: str, columns: int, model_input: ModelInput) -> tuple[str, str]:
+    """Whose tokens the queries and the keys of a stack or point are: "source", "given", "written" or "pooled"."""
+    if not name.startswith("decoder"):
+        return "source", "source"
+    if "cross" not in name:
+        return "given", "given"
+    # a model may downsample the encoder's output before cross-attention
+    return "written", "pooled" if columns < len(model_input.source) else "source"
+
+
 def empty_stacks(model: nn.Module, model_input: ModelInput, snapshots: int) -> list[AttentionStack]:
     """One for each attention stack in the model."""
     points_by_stack: dict[str, list[str]] = {}
     for path, _ in model.named_modules():
-        match = ATTENTION_WEIGHTS.fullmatch(f"{path}.weights")
-        if match:
-            kind = "cross" if match["kind"] == "cross" else "blocks"
-            points_by_stack.setdefault(f"{match['stack']}{kind}", []).append(f"{path}.weights")
+        name = stack_name(path)
+        if name:
+            points_by_stack.setdefault(name, []).append(f"{path}.weights")
     return [AttentionStack(name, points, model_input, snapshots) for name, points in points_by_stack.items()]
 
 

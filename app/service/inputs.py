@@ -153,3 +153,12 @@ def _alignment(task: Task | FreeTextTask, source: list[int], examples: Examples 
     assert isinstance(task, Task)
     target = examples.target[0, : examples.target_lengths[0]].tolist()
     return task.alignment_with_eos(source, target)
+
+
+def token_axes(model_input: ModelInput, downsample: int) -> dict[str, list[str]]:
+    """The tokens of each axis; of a downsampled source, those that became one, joined."""
+    source = model_input.source
+    axes = {"source": source, "given": model_input.decoder_tokens, "written": model_input.target_tokens}
+    if downsample > 1:
+        axes["pooled"] = [" ".join(source[at : at + downsample]) for at in range(0, len(source), downsample)]
+    return axes

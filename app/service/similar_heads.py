@@ -13,10 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from app import payload
+from app.figures.attention_view import strongest_colour
+from app.figures.similar_heads import head_card
 from app.service import attention_stack
 from app.service.attention_arithmetic import capture_at_step
 from app.service.attention_stack import ATTENTION_POINTS
+from app.service.figure_payload import pack_figures
 from app.service.inputs import AnyRun, ModelInput
 from core import InputError
 from core.analysis.head_similarity import FEATURE_WEIGHTS, FEWEST_TOKENS, SIMILAR, head_profile, head_similarity
@@ -90,6 +92,7 @@ def pack_similar_heads(
     head: int,
     other_run: AnyRun,
     candidates: HeadProfiles,
+    names: tuple[str, str],
 ) -> bytes:
     """The head in focus and the `N_BEST` candidates of the other run most similar to it, with their maps."""
     if not INPUT_SELF_ATTENTION_WEIGHTS.fullmatch(f"{point}.weights"):
@@ -108,7 +111,7 @@ def pack_similar_heads(
     if not ranked:
         raise InputError("This model has no other head.")
     best = ranked[:N_BEST]
-    header = {
+    header: dict[str, Any] = {
         "of": _head_facts(profiles, layer, head)
         | {"tokens": model_input.source, "left_out": profiles.special_tokens},
         "best": [_head_facts(candidates, *location) | {"likeness": float(similarity[location])} for location in best],
@@ -122,9 +125,37 @@ def pack_similar_heads(
     }
     own_map, own_side = collect_maps(run, profiles, [(layer, head)], step)
     best_maps, best_side = collect_maps(other_run, candidates, best, last_step)
-    return payload.pack(
-        header | {"pooled": [own_side, best_side]}, {"of.weights": own_map, "best.weights": best_maps}
-    )
+    limit = float(strongest_colour(np.array([own_map.max(), best_maps.max()])).max())  # one scale for all
+    measures, focus = header["measures"], header["of"]
+    cards = {
+        "of": head_card("of", own_map[0], model_input.source, focus["profile"], measures, limit, own_side),
+        **{
+            f"best{i}": head_card(
+                f"best{i}",
+                best_maps[i],
+                header["tokens"],
+                facts["profile"],
+                measures,
+                limit,
+                best_side,
+                focus["profile"],
+            )
+            for i, facts in enumerate(header["best"])
+        },
+    }
+    return pack_figures(cards, header | {"pooled": [own_side, best_side]})
+
+
+def comparison_table(header: dict[str, Any], names: tuple[str, str]) -> dict[str, list[Any]]:
+    """Column → values: the head in focus in the first row, then the best ones; names: of their runs."""
+    heads = [header["of"], *header["best"]]
+    return {
+        "run": [names[0], *[names[1]] * len(header["best"])],
+        **{name: [facts[name] for facts in heads] for name in ("group", "layer", "head")},
+        "likeness": [facts.get("likeness", "") for facts in heads],
+        "on_special_tokens": [facts["outside"] for facts in heads],
+        **{name: [facts["profile"][name] for facts in heads] for name in header["measures"]},
+    }
 
 
 def collect_maps(

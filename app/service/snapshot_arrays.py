@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 import core
-from app import payload
+from app.service.attention_figures import attention_figures, attention_view
 from app.service.attention_stack import ATTENTION_POINTS, AttentionStack, empty_stacks, record_capture
+from app.service.figure_payload import pack_figures
 from app.service.generation.predictions import describe_prediction
-from app.service.inputs import AnyRun, ModelInput
+from app.service.inputs import AnyRun, ModelInput, token_axes
 from core import InputError
 from core.analysis.training_events import ROLE_THRESHOLD
 from core.capture.point_names import RECURRENT_POINT
 from core.capture.tape import Keep, Tape
+from core.runs.pretrained_run import PretrainedRun
 
 FLOAT32_STATE_BYTES = 24_000_000  # up to here gates and states are sent in float32, above in float16
 MAX_STATE_BYTES = 80_000_000  # of those in float16
@@ -43,16 +44,14 @@ class SnapshotArrays:
     predictions: list[dict]  # one per snapshot
     downsample: int = 1  # source tokens that are one key of the cross-attention
 
-    def pack(self) -> bytes:
-        arrays, stacks, layers = {}, [], []
+    trained: bool = True  # False: a checkpoint, of which only the end of its training is there
+
+    def pack(self, file: str = "run") -> bytes:
+        """For the page: figures and what else it shows; `file` begins the names under which figures are saved."""
+        axes = token_axes(self.model_input, self.downsample)
+        arrays, figures, stacks, layers = {}, {}, [], []
         for stack in self.attention:
-            arrays[f"{stack.name}.weights"] = stack.weights.numpy()
-            if stack.allowed is not None and not stack.pooled:
-                arrays[f"{stack.name}.allowed"] = stack.allowed.numpy().astype(np.uint8)
-            if stack.rollout is not None:
-                arrays[f"{stack.name}.rollout.weights"] = stack.rollout.numpy()
-            for measure, values in stack.measures.items():
-                arrays[f"{stack.name}.{measure}"] = values.numpy()
+            figures |= attention_figures(attention_view(self, stack, axes, file))
             stacks.append(
                 {
                     "name": stack.name,
@@ -61,6 +60,7 @@ class SnapshotArrays:
                     "keys": stack.keys,
                     "measures": list(stack.measures),
                     "rollout": stack.rollout is not None,
+                    "masked": stack.allowed is not None and not bool(stack.allowed.all()),
                     "pooled": stack.pooled,
                     "shape": list(stack.shape),
                 }
@@ -71,7 +71,7 @@ class SnapshotArrays:
             layers.append({"name": layer.name, "axis": layer.axis, "points": list(layer.points)})
         header = {
             "text": self.model_input.text,
-            "axes": token_axes(self.model_input, self.downsample),
+            "axes": axes,
             "known": self.model_input.known,
             "alignment": self.model_input.alignment,
             "steps": self.steps,
@@ -80,8 +80,7 @@ class SnapshotArrays:
             "answers": self.predictions,
             "clear": ROLE_THRESHOLD,
         }
-        units = {name: 1 / 255 for name, array in arrays.items() if array.dtype == np.uint8 and name.endswith("weights")}
-        return payload.pack(header, arrays, units)
+        return pack_figures(figures, header, arrays)
 
 
 def collect_arrays(run: AnyRun, model_input: ModelInput) -> SnapshotArrays:
@@ -97,7 +96,8 @@ def collect_arrays(run: AnyRun, model_input: ModelInput) -> SnapshotArrays:
     steps = [snapshot.step for snapshot in run.snapshots]
     downsample = getattr(run.model.config, "downsample", 1)
     captured = [stack for stack in stacks if stack.captured]
-    return SnapshotArrays(model_input, steps, captured, group_states(states), predictions, downsample)
+    trained = not isinstance(run, PretrainedRun)
+    return SnapshotArrays(model_input, steps, captured, group_states(states), predictions, downsample, trained)
 
 
 def limit_precision(states: dict[str, Tensor], snapshots: int, model_input: ModelInput) -> dict[str, Tensor]:
@@ -126,15 +126,6 @@ def _capture(model: nn.Module, model_input: ModelInput, keep_attention: Keep) ->
     with core.capture(model, *points) as tape, core.capture(model, *ATTENTION_POINTS, keep=keep_attention):
         model(*model_input.batch.inputs)
     return tape
-
-
-def token_axes(model_input: ModelInput, downsample: int) -> dict[str, list[str]]:
-    """The tokens of each axis; of a downsampled source, those that became one, joined."""
-    source = model_input.source
-    axes = {"source": source, "given": model_input.decoder_tokens, "written": model_input.target_tokens}
-    if downsample > 1:
-        axes["pooled"] = [" ".join(source[at : at + downsample]) for at in range(0, len(source), downsample)]
-    return axes
 
 
 def group_states(tapes: Sequence[Mapping[str, Tensor]]) -> list[RecurrentStates]:

@@ -75,8 +75,7 @@ export class BertViz {
     if (state.focus === "neuron") {
       one.queries = nested(vectors.arrays.queries);
       one.keys = nested(vectors.arrays.keys);
-      const ahead = shown.look.arrays[`${state.group}.allowed`];
-      this.post({ ...shared, attention: { all: one }, default_filter: "all", bidirectional: !ahead, layer: within, head: state.head });
+      this.post({ ...shared, attention: { all: one }, default_filter: "all", bidirectional: !heads().masked, layer: within, head: state.head });
     } else {
       this.post({ ...shared, attention: [one], default_filter: "0", layer: state.layer, heads: null, include_layers: layers,
         include_heads: Array.from({ length: count }, (_, i) => i), total_heads: count });

@@ -1,17 +1,16 @@
 // From the head in focus to heads like it in another model: a checkpoint, or any other run, reading the same text.
 
 import { askArrays } from "./api.js";
-import { BridgeCard } from "./bridge_card.js";
-import { bridgeCsv, bridgeSvg } from "./bridge_files.js";
 import { ANOTHER, isCheckpoint, Loader, runOptions } from "./checkpoints.js";
-import { about, darkest, headName, heads, isBertViz, pointOf, question, ready } from "./current.js";
+import { about, headName, heads, isBertViz, pointOf, question, ready } from "./current.js";
 import { make } from "./dom.js";
-import { Figure } from "./figure.js";
 import { Latest } from "./latest.js";
+import { Picture } from "./live/picture.js";
+import { fixed } from "./numbers.js";
 import { sentences } from "./sentences.js";
 import { chooseInput, chooseRun } from "./session.js";
 import { on, set, shown, state } from "./store.js";
-import { inLanguage, say } from "./words.js";
+import { inLanguage, say, sayInto } from "./words.js";
 
 const RECURRENT = ["rnn", "gru", "lstm", "seq2seq"];
 const PAUSE_MS = 200;
@@ -21,26 +20,23 @@ export function mountBridge(parent) {
   const bridge = new Bridge(parent);
   on(["runs", "story"], () => bridge.offer());
   on(["look", "group", "layer", "head", "snapshot", "focus"], () => bridge.follow());
-  on(["theme"], () => bridge.answer && bridge.paint());
 }
 
 class Bridge {
   constructor(parent) {
     this.where = make("select", { "aria-label": say("bridge.where"), onchange: () => this.choose() });
     this.button = make("button", { type: "button", class: "small load", onclick: () => this.begin() }, say("bridge.find"));
-    this.figure = new Figure(parent, { title: say("bridge.title"), className: "bridge", about, name: () => `${state.run}-${headName()}-like`, keep: {
-      svg: () => bridgeSvg(this.cards), csv: () => bridgeCsv(this.answer, this.names()) } });
     this.cards = [];
     this.box = make("div", { class: "bridge-cards", role: "list", hidden: true });
-    this.body = this.figure.body;
-    this.body.append(make("div", { class: "bridge-ask" }, make("small", {}, say("bridge.where")), this.where, this.button));
-    this.loader = new Loader(this.body, { onReady: (name) => { this.offer(name); this.search(); }, onLeave: () => { this.where.value = this.target; } });
-    this.body.append(this.box);
+    this.caption = make("p", { class: "caption", "aria-live": "polite" });
     this.note = make("small", { class: "bridge-about", hidden: true });
-    this.figure.caption.after(this.note);
+    this.element = make("section", { class: "figure bridge" }, make("div", { class: "figure-head" }, make("h3", {}, say("bridge.title"))));
+    this.element.append(make("div", { class: "bridge-ask" }, make("small", {}, say("bridge.where")), this.where, this.button));
+    this.loader = new Loader(this.element, { onReady: (name) => { this.offer(name); this.search(); }, onLeave: () => { this.where.value = this.target; } });
+    this.element.append(this.box, this.caption, this.note);
+    parent.append(this.element);
     this.latest = new Latest({ ask: (body) => askArrays("like", body), take: (answer) => this.take(answer), refuse: (sentence) => this.refuse(sentence), pause: PAUSE_MS, most: 24 });
-    this.figure.keep.hidden = true;
-    this.figure.say(say("bridge.lead"));
+    this.caption.textContent = say("bridge.lead");
   }
 
   // models with attention: checkpoints first
@@ -75,10 +71,9 @@ class Bridge {
 
   // once it has been asked for, the answer goes with the head in focus
   follow() {
-    this.figure.element.hidden = !ready() || isBertViz() || state.focus === "rollout";
-    if (!this.open || !ready() || this.figure.element.hidden) return;
+    this.element.hidden = !ready() || isBertViz() || state.focus === "rollout";
+    if (!this.open || !ready() || this.element.hidden) return;
     if (!/^(encoder\.)?blocks$/.test(heads().name)) return this.refuse(say("bridge.not_this"));
-    this.figure.lock(true);
     this.box.classList.add("waiting");
     this.latest.want({ ...question(), point: pointOf(state.layer), head: state.head, where: this.target });
   }
@@ -91,8 +86,8 @@ class Bridge {
 
   refuse(sentence) {
     this.answer = null;
-    this.box.hidden = this.figure.keep.hidden = this.note.hidden = true;
-    this.figure.say(sentence);
+    this.box.hidden = this.note.hidden = true;
+    this.caption.textContent = sentence;
   }
 
   take(answer) {
@@ -104,19 +99,30 @@ class Bridge {
   names = () => ({ run: titleOf(this.asked.run), other: titleOf(this.asked.target) });
 
   paint() {
-    const { of, best, tokens, measures, alike, pooled, arrays } = this.answer, { run, other } = this.names();
-    const limit = Math.max(...["of", "best"].map((which) => darkest(arrays[`${which}.weights`]))); // one scale for all
-    const mine = { title: run, head: of, tokens: of.tokens, values: arrays["of.weights"].at(0), pooled: pooled[0], measures, limit, focus: true };
-    const theirs = best.map((head, i) => ({ title: other, head, tokens, values: arrays["best.weights"].at(i), pooled: pooled[1], measures, limit, alike, beside: of.profile, open: () => this.go(head) }));
+    const { of, best, tokens, figures } = this.answer, { run, other } = this.names();
+    this.cards.forEach((card) => card.remove());
     this.box.replaceChildren();
-    this.box.hidden = this.figure.keep.hidden = this.note.hidden = false;
+    this.box.hidden = this.note.hidden = false;
     this.box.classList.remove("waiting");
-    this.figure.lock(false);
-    this.cards = [mine, ...theirs].map((card) => new BridgeCard(this.box, card));
-    this.figure.say(this.sentence());
+    this.cards = [this.card(run, of, figures.of), ...best.map((head, i) => this.card(other, head, figures[`best${i}`]))];
+    sayInto(this.caption, this.sentence());
     const left = [...new Set([...of.left_out, ...this.answer.left_out])];
     this.note.textContent = sentences(say("bridge.same_text", { mine: of.tokens.length, theirs: tokens.length }),
       left.length ? say("bridge.left_out", { tokens: left.join(" ") }) : "", say("bridge.formula"));
+  }
+
+  // one head: its name, how like it is, its map and profile, and the way to it
+  card(title, head, spec) {
+    const name = `${head.layer}.${head.head}`, mine = head.likeness === undefined;
+    const number = mine ? make("small", {}, say("bridge.in_focus")) : make("span", { class: head.likeness < this.answer.alike ? "number poor" : "number", "data-value": String(head.likeness) }, fixed(head.likeness, 2));
+    const element = make("div", { class: mine ? "card bridge-card focus" : "card bridge-card", role: "listitem", "data-head": `${head.group}.${name}` },
+      make("h4", {}, say("bridge.card", { title, head: name })), number);
+    this.box.append(element);
+    const picture = new Picture(element, { about, name: () => `${state.run}-${headName()}-like-${name}` });
+    picture.show(spec, this.answer.arrays);
+    if (head.outside > 0.005) element.append(make("small", {}, say("bridge.outside", { share: head.outside })));
+    if (!mine) element.append(make("button", { type: "button", class: "small", onclick: () => this.go(head), "aria-label": say("bridge.open_head", { title, head: name }) }, say("bridge.open")));
+    return picture;
   }
 
   sentence() {
@@ -134,9 +140,9 @@ class Bridge {
   async go({ group, layer, head }) {
     const { text } = shown.look, { target } = this.asked;
     if (target !== state.run) {
-      await chooseRun(target, { ...state, text, heldOut: 0, run: target, snapshot: 0, group, layer, head, cell: null });
+      await chooseRun(target, { ...state, text, heldOut: 0, run: target, snapshot: 0, group, layer, head, query: null, key: null });
     } else if (state.text === null) await chooseInput({ text });
-    set({ group, layer, head, cell: null, snapshot: shown.look.steps.length - 1 });
-    document.querySelector(".one-head canvas")?.scrollIntoView({ block: "nearest" });
+    set({ group, layer, head, query: null, key: null, snapshot: shown.look.steps.length - 1 });
+    document.querySelector(".one-head .plot")?.scrollIntoView({ block: "nearest" });
   }
 }

@@ -41,7 +41,7 @@ export function firstCell() {
     const value = (at) => values.value(Math.floor(row / side), Math.floor(at / side));
     if (value(column) > value(best)) best = column;
   }
-  return [row, best];
+  return { query: row, key: best };
 }
 
 // The weight that gets the strongest colour: 1, unless all are so small that nothing could be seen.

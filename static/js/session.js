@@ -66,7 +66,7 @@ function arrive(look, snapshot, focus) {
   const wanted = focus.group ?? (focus.fresh ? mostTelling(look) : state.group), group = groups.includes(wanted) ? wanted : mostTelling(look);
   const cells = layers.includes(state.cells) ? state.cells : layers[0] ?? null;
   shown.look = look;
-  set({ snapshot, ...within(look, group, focus), group, cells, cell: null, step: null, ...pointOf(look, cells) });
+  set({ snapshot, ...within(look, group, focus), group, cells, query: null, key: null, step: null, ...pointOf(look, cells) });
   show({ look });
 }
 

@@ -15,7 +15,6 @@ export const state = {
   head: 0,
   query: null, // the chosen cell of a map
   key: null,
-  cell: null, // [query, key]
   focus: "map", // or "arcs"
   cells: null, // which recurrent layer: "layers.0.fwd"
   point: "hidden",

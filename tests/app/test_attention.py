@@ -211,22 +211,27 @@ def test_one_exact_head_and_rollout_come_as_bytes(client, index):
     run = shipped.load("induction-gpt").run
     model_input, step = input_from_text(run, REQUEST["text"]), run.snapshots[index].step
     tape = capture_snapshot(run, model_input, index)
-    _, arrays = payload.unpack(client.post("/api/head", json={**REQUEST, "step": step}).content)
-    np.testing.assert_allclose(arrays["weights"], tape["blocks.1.attn.weights"][0, 2], atol=1e-6)
-    np.testing.assert_array_equal(arrays["allowed"], tape["blocks.1.attn.mask"][0, 0])
+    header, arrays = payload.unpack(client.post("/api/head", json={**REQUEST, "step": step}).content)
+    np.testing.assert_allclose(arrays["exact.weights"].squeeze(), tape["blocks.1.attn.weights"][0, 2], atol=1e-6)
+    hidden = header["figures"]["one_head"]["figure"]["layout"]["shapes"][1]["path"]
+    assert hidden.count("M") == 6 and not tape["blocks.1.attn.mask"][0, 0].all(), (
+        "a rectangle in each row but the last"
+    )
     points = ["blocks.0.attn", "blocks.1.attn"]
     _, arrays = payload.unpack(client.post("/api/rollout", json={**REQUEST, "step": step, "points": points}).content)
     weights = torch.stack([tape[f"{point}.weights"][0] for point in points])
-    np.testing.assert_allclose(arrays["weights"], measures.rollout(weights)[-1], atol=1e-6)
+    np.testing.assert_allclose(arrays["exact.rollout"].squeeze(), measures.rollout(weights)[-1], atol=1e-6)
     cells = {"steps": [0, step], "points": points, "query": 4, "key": 1}
-    table = client.post("/api/cells", json={**REQUEST, **cells}).json()
+    header, numbers = payload.unpack(client.post("/api/cells", json={**REQUEST, **cells}).content)
+    assert header["kind"] == "dot"
+    numbers |= {name: numbers[f"terms.{name}"] for name in "qk"}
     for layer, point in enumerate(points):
         for head in range(4):
             alone = attention_arithmetic.weight_arithmetic(
                 run, model_input, step, point, head, 4, 1
             )  # earlier layers run fused there
             for part in ("q", "k", "terms", "dot", "score", "exp", "sum_exp", "weight"):
-                np.testing.assert_allclose(table[1][layer][head][part], alone[part], rtol=1e-4, atol=1e-5)
+                np.testing.assert_allclose(numbers[part][1, layer, head], alone[part], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_the_previous_token_head_of_a_toy_is_found_in_minilm(client):
     assert len(similarities) == 5 and similarities == sorted(similarities, reverse=True)
     run = run_registry.open_run(MINILM).run
     (tape,) = run.replay(*input_from_text(run, request["text"]).batch.inputs, "blocks.0.attn.weights")
-    np.testing.assert_allclose(arrays["best.weights"][0], tape["blocks.0.attn.weights"][0, 2], atol=1e-6)
+    np.testing.assert_allclose(arrays["best0.weights"], tape["blocks.0.attn.weights"][0, 2], atol=1e-6)
     inner = tape["blocks.0.attn.weights"][0, 2, 1:-1, 1:-1]
     assert best["profile"]["previous"] == pytest.approx(float(inner.diagonal(-1).mean()), abs=1e-5)
 

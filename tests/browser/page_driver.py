@@ -53,3 +53,22 @@ def figure_data(page: Page, selector: str) -> list[dict[str, Any]]:
         }""",
         selector,
     )
+
+
+def place_of(page: Page, selector: str, x: float, y: float) -> tuple[float, float]:
+    """Where on the screen a live figure has the point (x, y) of its first axes."""
+    page.locator(f"{selector} .js-plotly-plot").scroll_into_view_if_needed()
+    return tuple(
+        page.evaluate(
+            """([selector, x, y]) => {
+                const plot = document.querySelector(selector).querySelector('.js-plotly-plot'), box = plot.getBoundingClientRect();
+                const { xaxis, yaxis } = plot._fullLayout;
+                return [box.left + xaxis._offset + xaxis.d2p(x), box.top + yaxis._offset + yaxis.d2p(y)];
+            }""",
+            [selector, x, y],
+        )
+    )
+
+
+def hover_text(page: Page, selector: str) -> str:
+    return page.locator(f"{selector} .hoverlayer").text_content() or ""

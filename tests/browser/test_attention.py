@@ -21,7 +21,7 @@ from core.analysis import measures
 from core.analysis.training_events import ROLE_THRESHOLD
 from tests.browser import long_run_app
 from tests.browser.conftest import free_port, serve_app
-from tests.browser.page_driver import choose_run, open_app, page_state
+from tests.browser.page_driver import choose_run, figure_data, open_app, page_state, place_of, wait_until
 
 FIRST = shipped.SHIPPED_RUNS[0]
 
@@ -77,10 +77,10 @@ def test_map_caption_and_report_show_what_core_computes_at_every_moment(new_page
             numbers(download(page, ".one-head")), heads.weights[moment, layer, head], atol=1e-6
         )
         scores = {n: float(v[moment, layer, head]) for n, v in heads.measures.items()}
-        for name, value in scores.items():
-            shown_value = page.locator(f".report [data-measure={name}]")
-            assert float(shown_value.get_attribute("data-value")) == pytest.approx(value, abs=1e-6)
-            expect(shown_value).to_have_text(f"{value:.2f}")
+        curves, _, _, written, _ = figure_data(page, ".report")
+        for row, value in enumerate(scores.values()):
+            assert curves["customdata"][row * (last + 2) + moment] == pytest.approx(value, abs=1e-6)
+            assert written["text"][row] == f"{value:.2f}"
         role = max(set(scores) - {"entropy", "distance"}, key=scores.get)
         digits = 0 if scores[role] >= ROLE_THRESHOLD else 1
         expect(page.locator(".one-head .caption")).to_contain_text(f"{100 * scores[role]:.{digits}f} %")
@@ -96,14 +96,13 @@ def test_a_clicked_cell_shows_its_arithmetic_and_keeps_it_in_step(new_page, firs
     run, model_input, arrays = first_run
     page = open_app(new_page)
     assert arithmetic_shown(page, arrays.steps[-1])["weight"], "a cell is chosen from the start"
-    canvas = page.locator(".one-head canvas.heatmap")
-    box = canvas.bounding_box()
-    canvas.hover(position={"x": box["width"] * 0.2, "y": box["height"] * 0.7})
-    canvas.click(position={"x": box["width"] * 0.2, "y": box["height"] * 0.7})
-    query, key = page_state(page, "s.state.cell")
+    query, key = 11, 3
+    page.mouse.move(*place_of(page, ".one-head", key, query))
     selected = page_state(page, "[s.state.layer, s.state.head]")
     weight = arrays.attention[0].weights[-1, *selected, query, key]
-    expect(page.locator(".as-map .tip")).to_contain_text(f"{weight:.4f}")
+    expect(page.locator(".one-head .hoverlayer")).to_contain_text(f"{weight:.4f}")
+    page.mouse.click(*place_of(page, ".one-head", key, query))
+    wait_until(page, f"s.state.query === {query} && s.state.key === {key}")
     for moment, layer, head in ((len(arrays.steps) - 1, *selected), (5, *selected), (9, 0, 1)):
         move(page, snapshot=moment, layer=layer, head=head)
         step = arrays.steps[moment]
@@ -117,18 +116,21 @@ def test_a_clicked_cell_shows_its_arithmetic_and_keeps_it_in_step(new_page, firs
         assert float(parts["weight"]) == pytest.approx(cell["weight"], abs=1e-6)
         assert float(parts["exp"]) == pytest.approx(cell["exp"], rel=1e-4)
         assert float(parts["total"]) == pytest.approx(cell["sum_exp"], rel=1e-4)
-        assert page.locator(".terms rect").count() == len(cell["terms"])
-        assert page_state(page, "s.state.cell") == [query, key], "the choice survives another head and another moment"
+        np.testing.assert_allclose(figure_data(page, ".terms")[0]["y"], cell["terms"], atol=1e-4)
+        assert page_state(page, "[s.state.query, s.state.key]") == [query, key], (
+            "the choice survives another head and another moment"
+        )
 
 
 def test_pointing_at_a_token_shows_its_row_and_column_in_map_and_sidebar(new_page, first_run):
     page = open_app(new_page)
     weights = first_run[2].attention[0].weights[-1, *page_state(page, "[s.state.layer, s.state.head]")]
     page.locator(".view-sidebar .token").nth(10).hover()
-    tip = page.locator(".as-map .tip")
+    tip = page.locator(".one-head .tip")
     expect(tip).to_contain_text(f"({int(weights[10].argmax())}): {weights[10].max():.4f}")
     expect(tip).to_contain_text(f"({int(weights[:, 10].argmax())}): {weights[:, 10].max():.4f}")
-    page.locator(".one-head canvas.heatmap").focus()
+    assert page.locator(".one-head .lit").count() == 2, "its row and its column"
+    page.locator(".one-head .plot").focus()
     page.keyboard.press("ArrowDown")
     assert page.locator(".view-sidebar .token.hot").count() >= 1
 
@@ -142,7 +144,7 @@ def test_rollout_is_cores_and_offered_where_there_is_one(new_page, first_run):
         expected = measures.rollout(first_run[2].attention[0].weights[moment])[layer]
         np.testing.assert_allclose(numbers(download(page, ".one-head")), expected, atol=1e-6)
     choose_run(page, "copy-transformer")  # opens with its cross-attention
-    expect(page.locator(".one-head canvas.heatmap")).to_be_visible()
+    expect(page.locator(".one-head .js-plotly-plot")).to_be_visible()
     assert page_state(page, "s.state.focus") == "map" and page.locator("[data-value=rollout]").count() == 0
     page.locator("[data-value='encoder.blocks']").click()
     view(page, "rollout")
@@ -200,13 +202,13 @@ def test_any_token_stays_text_everywhere(new_page):
     choose_run(page, long_run_app.ODD_NAME)
     tokens = page_state(page, "s.shown.look.axes.source")
     assert "</script><img src=x onerror=alert(1)>" in tokens and "w" * 10_000 in tokens
-    page.locator(".one-head canvas.heatmap").focus()
+    page.locator(".one-head .plot").focus()
     for _ in range(len(tokens)):
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    expect(page.locator(".sum dd.query")).to_contain_text(tokens[page_state(page, "s.state.cell[0]")][:12])
-    move(page, cell=[tokens.index("**stars**"), 0])
+    expect(page.locator(".sum dd.query")).to_contain_text(tokens[page_state(page, "s.state.query")][:12])
+    move(page, query=tokens.index("**stars**"), key=0)
     expect(page.locator(".cell-caption")).to_contain_text("*\u2060*stars*\u2060*")
     for way in ("arcs", "rollout", "head", "model", "neuron"):
         view(page, way)
@@ -263,15 +265,14 @@ def test_512_tokens_by_144_heads_are_pooled_at_first_and_exact_on_the_way(new_pa
     shown_weights = numbers(download(page, ".one-head"))
     assert shown_weights.shape == (512, 512)
     np.testing.assert_allclose(shown_weights, tape["blocks.4.attn.weights"][0, 7], atol=1e-4)  # snapshots are float16
-    canvas = page.locator(".one-head canvas.heatmap")
-    canvas.hover(position={"x": 200, "y": 200})
+    page.mouse.move(*place_of(page, ".one-head", 200, 200))
     for _ in range(6):
         page.mouse.wheel(0, -100)
     expect(page.locator(".zoom-where")).to_contain_text("rows")
-    canvas.focus()
+    page.locator(".one-head .plot").focus()
     page.keyboard.press("0")
     expect(page.locator(".zoom-where")).to_be_empty()
-    page.get_by_role("button", name=WORDS["en"]["zoom_in"]).click()
+    page.locator(".one-head").get_by_role("button", name=WORDS["en"]["zoom_in"]).click()
     expect(page.locator(".zoom-where")).to_contain_text("rows")
     window = page.locator(".zoom-where").inner_text()
     move(page, snapshot=0, head=2)
@@ -297,7 +298,7 @@ def test_nothing_overflows_at_any_width(new_page, locale):
             page.set_viewport_size({"width": width, "height": 900})
             page.wait_for_timeout(120)
             too_wide = page.evaluate(
-                "[...document.querySelectorAll('.attention-views section, .attention-views figure, .attention-views .card, .attention-views canvas, .sum')]"
+                "[...document.querySelectorAll('.attention-views section, .attention-views figure, .attention-views .card, .attention-views .js-plotly-plot, .sum')]"
                 ".filter((e) => e.offsetParent && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)"
                 ".map((e) => e.className)"
             )

@@ -96,7 +96,7 @@ def test_it_says_that_it_brings_no_training_and_offers_other_sentences(new_page)
     page = open_app(new_page)
     load(page)
     expect(page.locator(".untrained")).to_contain_text("without a record of its training")
-    expect(page.locator("svg.timeline")).to_be_hidden()
+    expect(page.locator(".timeline")).to_be_hidden()
     expect(page.locator(".view-sidebar .pill")).to_have_text(["checkpoint"])
     page.get_by_role("button", name="Another example sentence").click()
     wait_until(
@@ -109,7 +109,7 @@ def test_it_says_that_it_brings_no_training_and_offers_other_sentences(new_page)
     expect(page.locator(".build-whose")).to_contain_text("all-MiniLM-L6-v2")
     page.locator("#tab-attention-button").click()
     choose_run(page, "induction-gpt")
-    expect(page.locator("svg.timeline")).to_be_visible()
+    expect(page.locator(".timeline")).to_be_visible()
     expect(page.locator(".untrained")).to_be_hidden()
 
 
@@ -136,7 +136,7 @@ def test_a_head_of_the_toy_is_found_in_the_real_model(new_page):
     expect(card).to_have_text("0.96")
     for kind in ("csv", "svg", "png"):
         with page.expect_download() as download:
-            panel.locator(".keep").get_by_role("button", name=kind.upper()).click()
+            panel.locator(".bridge-card .keep").nth(1).get_by_role("button", name=kind.upper()).click()
         data = download.value.path().read_bytes()
         assert len(data) > 500
         if kind == "csv":

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from app.figures.attention import all_heads, one_head, report_card
+from app.figures.arcs import arcs
+from app.figures.attention import all_heads, one_head
 from app.figures.html import write_html
+from app.figures.report_card import report_card
 from app.figures.training import timeline
 from tests.app.figures.views import attention_view, training_view
 
@@ -21,7 +23,7 @@ SHOWN = """(i) => {
 @pytest.fixture(scope="module")
 def figures() -> list:
     view = attention_view()
-    return [all_heads(view), one_head(view), report_card(view), timeline(training_view())]
+    return [all_heads(view), one_head(view), report_card(view), timeline(training_view()), arcs(view)]
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def exported(browser: Browser, figures, tmp_path) -> Page:
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on("console", lambda message: message.type == "error" and troubles.append(message.text))
     page.goto(path.as_uri())
-    page.wait_for_function("document.querySelectorAll('.js-plotly-plot .main-svg').length >= 8")
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot .main-svg').length >= 10")
     yield page
     context.close()
     assert not troubles

@@ -45,7 +45,7 @@ def test_looks_right_everywhere(new_page, size, theme, locale, runs):
     for run, tab in product(runs, ("attention", "gates", "positions")):
         if page_state(page, "s.state.run") != run:
             choose_run(page, run)
-        expect(page.locator(".timeline .accuracy")).to_be_visible()
+        expect(page.locator(".timeline .js-line").first).to_be_visible()
         expect(page.locator(f"#tab-{tab}-button")).to_have_text(words[f"tab_{tab}"])
         page.locator(f"#tab-{tab}-button").click()
         wait_for_tab(page, tab)
@@ -68,14 +68,13 @@ def test_overlaps_cuts_and_empty_pictures_would_be_seen(new_page):
         """() => {
             const [first, second] = document.querySelectorAll('.attention-views h3');
             second.style.cssText = `position: fixed; left: ${first.getBoundingClientRect().x}px; top: ${first.getBoundingClientRect().y}px`;
-            const canvas = document.querySelector('.one-head canvas');
-            canvas.getContext('2d').clearRect(0, 0, canvas.width, canvas.height);
-            document.querySelector('.timeline .name').setAttribute('x', -20);
+            document.querySelectorAll('.one-head :is(.trace, .hm, .heatmaplayer)').forEach((e) => e.replaceChildren());
+            document.querySelector('.timeline .annotation-text').setAttribute('x', -400);
             document.querySelector('.report .caption').textContent = '';
         }"""
     )
     faults = "; ".join(find_faults(page))
-    for fault in ("lies over", "heatmap is empty", "is cut off", "has no caption"):
+    for fault in ("lies over", "a plot is empty", "is cut off", "has no caption"):
         assert fault in faults
 
 
@@ -91,7 +90,7 @@ def test_arrow_keys_move_every_picture_through_training(new_page):
         expect(page.locator(".view-sidebar .step")).to_have_text(f"step {arrays.steps[moment]}")
         share = arrays.attention[0].measures["induction"][moment, layer, head]
         expect(page.locator(".one-head .caption")).to_contain_text(f"{100 * share:.0f} %")
-        expect(page.locator(".timeline")).to_have_attribute("aria-valuenow", str(arrays.steps[moment]))
+        expect(page.locator(".timeline .plot")).to_have_attribute("aria-valuenow", str(arrays.steps[moment]))
     page.keyboard.press("Home")
     assert page_state(page, "s.state.snapshot") == 0
     page.keyboard.press("End")
@@ -183,7 +182,7 @@ def test_the_keyboard_reaches_tabs_and_timeline_past_the_sidebar(new_page):
     assert outline.startswith(accent) and "solid 2px" in outline
     page.locator(".skip").nth(1).focus()
     page.keyboard.press("Enter")
-    expect(page.locator("svg.timeline")).to_be_focused()
+    expect(page.locator(".timeline .plot")).to_be_focused()
 
 
 def test_the_tokens_are_one_stop_of_the_tab_key(new_page):

@@ -1,13 +1,17 @@
 """The timeline draws any run: just begun, long, without accuracy, diverged; its lines have labels at every size."""
 
+import base64
 import math
+import re
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.i18n import WORDS
+from app.figures.training import TrainingView, timeline
+from app.i18n import TRANSLATIONS, WORDS, translate_message
 from app.service.runs import shipped
-from tests.browser.page_driver import choose_run, open_app, page_state, wait_until
+from tests.browser.page_driver import choose_run, figure_data, open_app, page_state, place_of, wait_until
 
 WORD = WORDS["en"]
 LONG = 20_000
@@ -44,64 +48,85 @@ RUN_FACTS = {
 
 
 def show_run(page: Page, changes: dict) -> None:
+    view = TrainingView(
+        changes["steps"], changes["loss"], changes["accuracies"], changes["snapshots"],
+        chance=changes.get("chance", 0.1), held_out=changes.get("accuracy"),
+    )  # fmt: skip
+    spec = timeline(view).spec(translate_message, list(TRANSLATIONS))
     page.evaluate(
         """changes => import('/ours/js/store.js').then((s) => {
             s.set({ snapshot: changes.snapshots.length - 1 });
             s.show({ story: { ...s.shown.story, name: 'another', ...changes } });
         })""",
-        changes,
+        {**changes, "timeline": spec},
     )
+    settle(page)
+
+
+def settle(page: Page) -> None:
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 250)))")
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (390, 844)], ids=["wide", "phone"])
 def test_every_kind_of_run_can_be_drawn(new_page, size):
     page = open_app(new_page, size)
-    timeline = page.locator("svg.timeline")
+    plot = page.locator(".timeline .plot")
     for name, facts in RUN_FACTS.items():
         show_run(page, facts)
-        drawn = timeline.evaluate("e => e.innerHTML")
+        drawn = plot.evaluate("e => e.innerHTML")
         assert "NaN" not in drawn and "Infinity" not in drawn and "undefined" not in drawn, name
-        losses = [loss for loss in facts["loss"] if loss is not None]
-        assert timeline.locator(".loss").count() == bool(losses), name
+        loss, accuracy, _, held_out, _, broken = figure_data(page, ".timeline")
+        losses = [value for value in facts["loss"] if value is not None]
+        assert any(value is not None for value in decoded(loss["y"])) == bool(losses), name
         shares = [share for share in facts["accuracies"] if share is not None]
-        assert timeline.locator(".accuracy").count() == bool(shares), name
-        assert timeline.locator(".held-out").count() == (facts.get("accuracy", 1) is not None), name
-        assert timeline.locator(".broken").count() == (bool(facts["loss"]) and facts["loss"][-1] is None), name
-        assert timeline.get_attribute("aria-valuenow") == str(facts["snapshots"][-1])
-        box, ground = page.locator(".playhead circle").bounding_box(), timeline.bounding_box()
+        assert any(value is not None for value in decoded(accuracy["y"])) == bool(shares), name
+        assert (held_out["y"][0] is not None) == (facts.get("accuracy") is not None), name
+        assert len(broken["x"]) == (bool(facts["loss"]) and facts["loss"][-1] is None), name
+        assert plot.get_attribute("aria-valuenow") == str(facts["snapshots"][-1])
+        box, ground = page.locator(".timeline .cursor").bounding_box(), plot.bounding_box()
         assert ground["x"] <= box["x"] and box["x"] + box["width"] <= ground["x"] + ground["width"] + 1, name
         assert page.locator(".play").is_disabled() == (len(facts["snapshots"]) < 2), name
-    assert (
-        page.locator("svg.timeline .loss").evaluate("e => e.getAttribute('d').length") < 60_000
-    )  # not 20,000 points
+    assert len(decoded(figure_data(page, ".timeline")[0]["x"])) < 1_600  # not 20,000 points
+
+
+def decoded(values) -> list:
+    """What Plotly holds: a list, or an array in base64 as it came."""
+    if isinstance(values, dict):
+        numbers = np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
+        return [None if np.isnan(x) else float(x) for x in numbers]
+    return values
 
 
 def test_a_run_that_has_begun_says_so_and_one_that_broke_says_where(new_page):
     page = open_app(new_page)
     show_run(page, RUN_FACTS["just begun"])
-    expect(page.locator("svg.timeline")).to_contain_text(WORD["nothing_trained"])
+    expect(page.locator(".timeline .annotation")).to_have_text("No step has been trained yet.")
     expect(page.locator(".pills")).to_contain_text(WORD["not_measured"])
     show_run(page, RUN_FACTS["broken down"])
-    expect(page.locator("svg.timeline .broken")).to_contain_text(WORD["loss_broke"])
-    expect(page.locator("svg.timeline .broken title")).to_have_text(WORD["loss_broke_at"].format(step=4))
-    at = page.locator("svg.timeline .broken line").get_attribute("x1")
-    ticks = page.locator("svg.timeline .snap").all()
-    assert float(ticks[1].get_attribute("x1")) < float(at)  # after step 3
+    *_, ticks, broken = figure_data(page, ".timeline")
+    assert broken["text"] == ["no longer a number"] and "step 4: the loss is no longer" in broken["hovertemplate"]
+    assert broken["x"][0] == pytest.approx(math.log1p(4)) and ticks["x"][1] == pytest.approx(math.log1p(3))
+    expect(page.locator(".timeline .trace.scatter text", has_text="no longer a number")).to_be_visible()
 
 
 @pytest.mark.parametrize(("size", "locale"), [((390, 844), "en-US"), ((390, 844), "zh-CN"), ((1440, 900), "en-US")])
 def test_its_lines_are_named_and_the_names_do_not_meet(new_page, size, locale):
     page = open_app(new_page, size, "light", locale)
-    words = WORDS[locale[:2]]
-    for key, kind in (("train_accuracy", "accuracy-name"), ("loss", "loss-name")):
-        expect(page.locator(f"svg.timeline .{kind}")).to_contain_text(words[key])
-        assert page.locator(f"svg.timeline .{kind}").evaluate("e => getComputedStyle(e).fill") == page.locator(
-            f"svg.timeline .{kind.removesuffix('-name')}"
-        ).evaluate("e => getComputedStyle(e).stroke")
+    settle(page)
+    loss, accuracy, *_ = figure_data(page, ".timeline")
+    for trace, message in ((accuracy, "accuracy in training"), (loss, "loss")):
+        name = translate_message(message, locale[:2])
+        assert trace["name"] == name
+        written = page.locator(".timeline :is(.annotation-text, .legendtext)", has_text=re.compile(f"^{name}$"))
+        expect(written).to_be_visible()
+        if size[0] > 1000:
+            red, green, blue = (int(trace["line"]["color"][i : i + 2], 16) for i in (1, 3, 5))
+            assert written.evaluate("e => getComputedStyle(e).fill") == f"rgb({red}, {green}, {blue})"
     for facts in (RUN_FACTS["one step"], RUN_FACTS["long"], RUN_FACTS["broken down"]):
         show_run(page, facts)
-        boxes = [one.bounding_box() for one in page.locator("svg.timeline .name").all()]
-        ground = page.locator("svg.timeline").bounding_box()
+        boxes = [one.bounding_box() for one in page.locator(".timeline :is(.annotation-text, .legendtext)").all()]
+        ground = page.locator(".timeline .plot").bounding_box()
+        assert boxes
         for i, a in enumerate(boxes):
             assert a["x"] + a["width"] <= ground["x"] + ground["width"] + 1
             for b in boxes[:i]:
@@ -113,13 +138,16 @@ WORDS_AND_CURVES = """async (names) => {
     const { getStory } = await import('/ours/js/api.js'), { show } = await import('/ours/js/store.js'), found = {};
     const box = (e) => { const { left, right, top, bottom } = e.getBoundingClientRect(); return { left, right, top, bottom }; };
     for (const name of names) {
-        const story = await getStory(name), svg = document.querySelector('svg.timeline');
+        const story = await getStory(name), plot = document.querySelector('.timeline .plot');
         show({ story });
+        await new Promise((done) => setTimeout(done, 300));
+        const labels = story.timeline.labels.map(({ text }) => text.among);
+        const own = (e) => labels.some((words) => Object.values(words).some((word) => e.textContent.startsWith(word)));
         found[name] = {
-            words: [...svg.querySelectorAll('.moment text')].map((e) => ({ text: e.textContent, ...box(e) })),
-            lines: [...svg.querySelectorAll('.moment')].map((e) => ({ words: e.querySelector('text')?.textContent, ...box(e.querySelector('line')) })),
-            curves: Math.min(...[...svg.querySelectorAll('path.loss, path.accuracy, .held-out, .playhead circle')].map((e) => box(e).top)),
-            top: box(svg).top, own: story.moments.filter(({ head }) => head === null).length,
+            words: [...plot.querySelectorAll('.annotation-text')].filter(own).map((e) => ({ text: e.textContent, ...box(e) })),
+            lines: [...plot.querySelectorAll('.shapelayer path')].filter((e) => box(e).bottom - box(e).top > 8 && box(e).right - box(e).left < 3).map(box),
+            curves: Math.min(...[...plot.querySelectorAll('.trace .js-line, .cursor')].map((e) => box(e).top)),
+            top: box(plot).top, own: story.moments.filter(({ head }) => head === null).length,
         };
     }
     return found;
@@ -140,7 +168,7 @@ def test_the_words_of_moments_stand_above_the_curves_and_clear_of_one_another(ne
             )
             for line in boxes["lines"]:
                 through = line["left"] > word["left"] and line["right"] < word["right"]
-                assert not (through and line["top"] < word["bottom"] - 4), (name, word["text"], line["words"])
+                assert not (through and line["top"] < word["bottom"] - 4), (name, word["text"], line)
 
 
 def test_a_run_that_goes_on_training_does_not_stop_the_player(new_page):
@@ -158,7 +186,7 @@ def test_after_a_click_anywhere_the_arrow_keys_move_through_training(new_page):
     page = open_app(new_page)
     moment = page_state(page, "s.state.snapshot")
     head = page_state(page, "[s.state.layer, s.state.head]")
-    for place in ("#tab-gates-button", "#tab-attention-button", ".one-head canvas.heatmap", ".view-sidebar .token"):
+    for place in ("#tab-gates-button", "#tab-attention-button", ".one-head .plot", ".view-sidebar .token"):
         page.locator(place).first.click()
         page.keyboard.press("ArrowLeft")
         moment -= 1
@@ -170,7 +198,7 @@ def test_after_a_click_anywhere_the_arrow_keys_move_through_training(new_page):
     page.keyboard.press("Escape")
     page.keyboard.press("ArrowLeft")
     assert page_state(page, "[s.state.snapshot, s.state.layer, s.state.head]") == [moment - 1, *head]
-    page.locator(".grid-canvas").focus()  # as the tab key does
+    page.locator(".grid .plot").focus()  # as the tab key does
     page.keyboard.press("ArrowUp")
     assert page_state(page, "s.state.layer") == head[0] - 1, "reached with the keyboard, a picture has its own keys"
 
@@ -192,10 +220,15 @@ def test_events_of_one_step_share_one_tip(new_page):
     heads = [m for m in story if m["head"] and m["step"] == step]
     focus = page_state(page, "`blocks.${s.state.layer}.attn.${s.state.head}`")
     mine = next(m for m in heads if m["head"] == focus)
-    group = page.locator(".timeline .moment", has_text=f"{mine['text']['en']} +{len(heads) - 1}")
-    group.locator("text").hover()
-    lines = page.locator(".timeline-tip").inner_text().splitlines()
-    assert sorted(lines) == sorted(f"step {step}: {m['text']['en']}" for m in heads)
+    expect(page.locator(".timeline .annotation", has_text=f"{mine['text']['en']} +{len(heads) - 1}")).to_be_visible()
+    page.mouse.move(*place_of(page, ".timeline", math.log1p(step), 0))
+    shown = page.locator(".timeline .hoverlayer")
+    for event in heads:
+        expect(shown).to_contain_text(f"step {step}: {event['text']['en']}")
+    page.mouse.down()
+    page.mouse.up()
+    snapshots = page_state(page, "s.shown.story.snapshots")
+    assert page_state(page, "s.state.snapshot") == next(i for i, at in enumerate(snapshots) if at >= step)
 
 
 def test_a_reloaded_page_is_where_it_was(new_page):

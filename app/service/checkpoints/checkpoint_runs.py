@@ -199,6 +199,7 @@ def checkpoint_metadata(name: str) -> dict[str, Any]:
         "accuracies": [],
         "snapshots": [0],
         "moments": [],
+        "timeline": None,
         "checkpoint": {"source": location.source, "package": location.package, "vocabulary": config.vocab_size},
     }
 

@@ -20,6 +20,7 @@ from app.service.runs import shipped
 from app.service.runs.job_service import is_run_key, job_service
 from app.service.runs.loaded_run import LoadedRun
 from app.service.runs.shipped_introductions import INTRODUCTIONS
+from app.service.timeline_figure import timeline_spec
 from app.service.training.run_titles import run_lead, run_title
 from core import InputError
 from core.analysis.training_events import TrainingEvent, find_training_events
@@ -210,6 +211,7 @@ def run_metadata(name: str) -> dict[str, Any]:
         "moments": [
             {"step": event.step, "text": in_all_languages(event.text), "head": event.head} for event in loaded.events
         ],
+        "timeline": timeline_spec(run, loaded.events, loaded.facts["accuracy"]),
     }
 
 

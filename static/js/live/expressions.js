@@ -19,6 +19,7 @@ const KINDS = {
     const value = scale * evaluate(of, context) + offset;
     return whole ? Math.floor(value) : value;
   },
+  clip: ({ of, low, high }, context) => Math.min(Math.max(evaluate(of, context), low), high),
   tile: ({ of, gap }, context) => tile(evaluate(of, context), gap),
   choose({ by, among }, context) {
     const chosen = evaluate(by, context);
@@ -29,6 +30,8 @@ const KINDS = {
     const values = evaluate(of, context);
     return Array.from(evaluate(order, context), (index) => values[index]);
   },
+  item: ({ of, index }, context) => evaluate(of, context)[evaluate(index, context)],
+  curves: ({ of, low, high, part, row }, context) => curves(evaluate(of, context), low, high, part, evaluate(row, context)),
   format({ template, values }, context) {
     const { language } = context.state;
     return fill(template[language] ?? template.en, evaluate(values, context), language);
@@ -54,6 +57,22 @@ function tile({ data, shape: [rows, columns, height, width] }, [gapY, gapX]) {
     }
   }
   return whole;
+}
+
+const CURVE = Array.from({ length: 17 }, (_, i) => i / 16); // the parameter of a cubic Bézier curve that leaves and arrives horizontally
+const CURVE_X = CURVE.map((t) => 3 * 0.45 * t * (1 - t) * (1 - t) + 3 * 0.55 * t * t * (1 - t) + t * t * t);
+const CURVE_Y = CURVE.map((t) => 3 * t * t - 2 * t * t * t);
+
+// the values in [low, high) as curves from (0, row) to (1, column), a gap behind each; of one row only, or of all (null)
+function curves(values, low, high, part, only) {
+  const points = [];
+  values.forEach((row, from) => (only === null || from === only) && row.forEach((value, to) => {
+    if (!(value >= low && value < high)) return;
+    if (part === "x") points.push(...CURVE_X, NaN);
+    else if (part === "y") points.push(...CURVE_Y.map((share) => from + share * (to - from)), NaN);
+    else for (let i = 0; i <= CURVE.length; i++) points.push([from, to, value]);
+  }));
+  return points;
 }
 
 // The keys of the state that an expression depends on.

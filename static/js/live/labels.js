@@ -5,26 +5,30 @@ const BESIDE = 6, APART = 10, ROWS = 2, MOST = 6; // px between words and their 
 const NARROW = 560; // px of a picture that has no room for names beside it
 const ruler = document.createElement("canvas").getContext("2d");
 
-// labels: [{x, text, rank, about}] → Plotly annotations; of several at one x the first, with how many more there are
+// labels: [{x, text, rank, about}] → {annotations, shapes} of Plotly: the words, and lines from the picture up to them; of
+// several labels at one x the first, with how many more there are
 export function placed(labels, plot, state, colour) {
-  const { xaxis, margin, font, width } = plot._fullLayout, line = font.size + 4, taken = [], annotations = [];
-  if (width < NARROW) return [];
+  const { xaxis, yaxis, margin, font, width } = plot._fullLayout, line = font.size + 4, taken = [], annotations = [], shapes = [];
+  if (width < NARROW) return { annotations, shapes };
   ruler.font = `${font.size}px ${font.family}`;
   const left = xaxis._offset, right = xaxis._offset + xaxis._length + margin.r - 4;
-  for (const { x, text } of grouped(labels, state).slice(0, MOST)) {
-    const at = xaxis._offset + xaxis.d2p(x), wide = ruler.measureText(text).width;
+  const groups = grouped(labels, state).slice(0, MOST).map((group) => ({ ...group, at: xaxis._offset + xaxis.d2p(group.x) }));
+  for (const { x, at, text } of groups) {
+    const wide = ruler.measureText(text).width;
     const ways = Array.from({ length: ROWS * 2 }, (_, i) => ({ row: i >> 1, before: i % 2 === 1 }));
     const way = ways.find(({ row, before }) => {
       const from = before ? at - BESIDE - wide : at + BESIDE, word = { row, at, from, to: from + wide };
       if (from < left || word.to > right || taken.some((other) => meet(word, other) || cross(word, other) || cross(other, word))) return false;
+      if (row === 0 && groups.some((other) => other.at !== at && other.at > word.from - 3 && other.at < word.to + 3)) return false; // not over another's line
       taken.push(word);
       return true;
     });
     if (!way) continue;
     annotations.push({ x, y: 1, yref: "paper", yshift: 8 + way.row * line, text, showarrow: false, font: { color: colour },
       xanchor: way.before ? "right" : "left", xshift: way.before ? -BESIDE : BESIDE, yanchor: "bottom" });
+    shapes.push({ type: "line", x0: x, x1: x, yref: "paper", y0: 1, y1: 1 + (14 + way.row * line) / yaxis._length, line: { color: colour, width: 1, dash: "dot" } });
   }
-  return annotations;
+  return { annotations, shapes };
 }
 
 function grouped(labels, state) {

@@ -5,13 +5,15 @@ import { say } from "../words.js";
 import { exportsOf, save } from "./exports.js";
 import { player } from "./page.js";
 
+const ENLARGED = 24; // tokens from which on buttons enlarge a part
 const ZOOM = [["+", "zoom_in", 2], ["−", "zoom_out", 0.5], ["⤢", "zoom_all", 0]];
 
 export class Picture {
-  // about() → what the picture is of, for its files; keep: which files
-  constructor(parent, { className = "", about = () => "", keep = ["png", "svg", "csv"] } = {}) {
-    this.about = about;
-    this.zoomBar = make("div", { class: "zoom", hidden: true, title: say("zoom_hint") }, ...ZOOM.map(([sign, words, times]) => make("button", {
+  // about() → what the picture is of, for its files; keep: which files; name(), csv(figure): in place of the figure's own
+  constructor(parent, { className = "", about = () => "", keep = ["png", "svg", "csv"], name = null, csv = null } = {}) {
+    Object.assign(this, { about, name, csv });
+    this.zoomWhere = make("small", { class: "zoom-where" });
+    this.zoomBar = make("div", { class: "zoom", hidden: true, title: say("zoom_hint") }, this.zoomWhere, ...ZOOM.map(([sign, words, times]) => make("button", {
       type: "button", class: "small", title: say(words), "aria-label": say(words), onclick: () => this.figure?.zoom(times) }, sign)));
     this.tools = make("div", { class: "figure-tools" }, this.zoomBar);
     this.plot = make("div", { class: "plot" });
@@ -27,9 +29,10 @@ export class Picture {
   show(spec, arrays) {
     this.element.hidden = !spec;
     if (!spec) return;
-    this.zoomBar.hidden = !spec.zoom;
+    this.zoomBar.hidden = !spec.zoom || Math.max(...Object.values(spec.arrows).map(([, count]) => count)) < ENLARGED;
     if (this.figure) this.figure.show(spec, arrays);
     else this.figure = player.add(this.element, spec, arrays);
+    this.figure.onZoom = (part) => { this.zoomWhere.textContent = part ? say("zoom_where", part) : ""; };
   }
 
   remove() {
@@ -39,6 +42,7 @@ export class Picture {
 
   async save(kind) {
     await this.figure.drawn;
-    save(`${this.figure.fileName}.${kind}`, await exportsOf(this.figure, this.about)[kind]());
+    const file = kind === "csv" && this.csv ? new Blob([this.csv(this.figure)]) : await exportsOf(this.figure, this.about)[kind]();
+    save(`${this.name?.() ?? this.figure.fileName}.${kind}`, file);
   }
 }

@@ -5,6 +5,9 @@ import { evaluate, keysOf } from "./expressions.js";
 import { named, placed } from "./labels.js";
 import { poster } from "./poster.js";
 
+const LONGEST = 14; // characters of a token on an axis
+const WIDTH = new Set(["width"]);
+const ZOOM_KEYS = { "+": 2, "-": 0.5, 0: 0 };
 const CONFIG = { displayModeBar: false, responsive: false, doubleClick: "reset", showSendToCloud: false };
 
 // All figures of a page. page: {state, set(changes), plotly() → Promise, templates}
@@ -38,9 +41,10 @@ export class Player {
     });
   }
 
-  // a token is pointed at (index null: no longer): {axis: "source", index}
-  point(target, from) {
-    for (const figure of this.figures) if (figure !== from) figure.light(target);
+  // tokens are pointed at: {source: 3, written: 5}, by the names of their axes; null: no longer
+  point(tokens, from = null) {
+    for (const figure of this.figures) if (figure !== from) figure.light(tokens);
+    this.onPoint?.(tokens);
   }
 }
 
@@ -61,8 +65,11 @@ export class LiveFigure {
     if (this.plot._fullLayout) this.Plotly.purge(this.plot);
   }
 
+  // the page's state, and the room of this figure
   get context() {
-    return { arrays: this.arrays, state: this.player.page.state };
+    this.state ??= Object.create(this.player.page.state);
+    this.state.width = this.plot.clientWidth || 640;
+    return { arrays: this.arrays, state: this.state };
   }
 
   get fileName() {
@@ -71,6 +78,7 @@ export class LiveFigure {
 
   // Another figure in the same place: another run, another input. `drawn` is kept when it is there.
   show(spec, arrays) {
+    this.part = spec.zoom && spec.zoom === this.spec?.zoom ? ["x", "y"].map((axis) => this.plot._fullLayout?.[`${axis}axis`].range.slice()) : null;
     Object.assign(this, { spec, arrays, every: null });
     this.bound = Object.entries(spec.bindings).map(([path, expression]) => ({ path: parsed(path), expression, keys: keysOf(expression) }));
     this.words = Object.fromEntries(["title", "caption"].map((part) => [part, keysOf(spec[part])]));
@@ -100,9 +108,10 @@ export class LiveFigure {
     for (const { path, expression } of this.bound) put({ data, layout }, path, evaluate(expression, this.context));
     Object.assign(layout, { template: templates[state.theme], ...this.size() });
     if (typeSize) layout.font = { ...layout.font, size: typeSize() };
+    this.part?.forEach((range, i) => range && Object.assign(layout[`${"xy"[i]}axis`], { range }));
     const first = !this.plot._fullLayout;
     this.stale = new Set();
-    await this.Plotly.react(this.plot, data, layout, CONFIG);
+    await this.Plotly.react(this.plot, data, layout, { ...CONFIG, scrollZoom: Boolean(this.spec.zoom) });
     this.poster?.remove();
     this.plot.style.height = "";
     this.fit();
@@ -111,15 +120,21 @@ export class LiveFigure {
   }
 
   size() {
-    const width = this.plot.clientWidth, { height } = this.spec;
-    return { width, height: height === "square" ? Math.min(width, Math.max(300, window.innerHeight - 330)) : height };
+    const width = this.plot.clientWidth, { height, figure: { layout: { margin } } } = this.spec;
+    if (height !== "square") return { width, height: evaluate(height, this.context) };
+    const { l, r, t, b } = { l: 8, r: 8, t: 8, b: 8, ...margin };
+    return { width, height: Math.min(width - l - r, Math.max(260, window.innerHeight - 350)) + t + b };
   }
 
   resize() {
     if (!this.Plotly) return this.paintPoster();
     if (this.undrawn) return void (this.drawn = this.draw());
     if (this.plot.clientWidth && this.plot.clientWidth !== this.plot._fullLayout?.width) {
-      this.Plotly.relayout(this.plot, this.size()).then(() => { this.fit(); this.cursor?.place(); });
+      this.Plotly.relayout(this.plot, this.size()).then(() => {
+        this.move(WIDTH);
+        this.fit();
+        this.cursor?.place();
+      });
     }
     if (this.stale.size) this.move(new Set());
   }
@@ -178,14 +193,21 @@ export class LiveFigure {
     this.plot.on("plotly_click", ({ points: [point] }) => Object.keys(this.spec.click).length && !this.spec.cursor && this.player.page.set(this.picked(point)));
     this.plot.on("plotly_hover", ({ points: [point] }) => {
       this.hovered = Object.keys(this.spec.click).length ? point : null;
-      for (const [axis, name] of Object.entries(this.spec.links)) this.player.point({ axis: name, index: indexOf(point, axis) }, this);
+      this.pointFrom((axis) => indexOf(point, axis));
     });
     this.plot.on("plotly_unhover", () => {
       this.hovered = null;
       if (Object.keys(this.spec.links).length) this.player.point(null, this);
     });
-    this.plot.on("plotly_relayout", () => this.fitTokens());
+    this.plot.on("plotly_relayout", () => { this.fitTokens(); this.tellZoom(); });
     if (this.spec.cursor) this.cursor = new Cursor(this);
+  }
+
+  // The tokens at these places of the axes, told to the others; both may lie on one axis.
+  pointFrom(indexAt) {
+    const tokens = {};
+    for (const [axis, name] of Object.entries(this.spec.links)) (tokens[name] ??= []).push(indexAt(axis));
+    if (Object.keys(tokens).length) this.player.point(tokens, this);
   }
 
   // What a click on a point sets in the state.
@@ -198,25 +220,37 @@ export class LiveFigure {
   onKey(event) {
     const [axis, by] = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] }[event.key] ?? [];
     const [key, count] = this.spec.arrows[axis] ?? [];
+    if (this.spec.zoom && event.key in ZOOM_KEYS) this.zoom(ZOOM_KEYS[event.key]);
     if (!key) return;
     event.preventDefault();
     event.stopPropagation();
-    this.player.page.set({ [key]: Math.max(0, Math.min(count - 1, Number(this.player.page.state[key] ?? 0) + by)) });
+    const { state, set } = this.player.page;
+    set({ [key]: Math.max(0, Math.min(count - 1, Number(state[key] ?? 0) + by)) });
+    this.pointFrom((of) => Number(state[this.spec.arrows[of][0]]));
   }
 
-  // A token that is pointed at elsewhere: its row and its column here.
-  light(target) {
+  // Tokens that are pointed at elsewhere: their rows and columns here, and what is to be said of them.
+  light(tokens) {
     if (!this.plot._fullLayout || !Object.keys(this.spec.links).length) return;
-    this.box.querySelectorAll(".lit").forEach((band) => band.remove());
+    this.plot.querySelectorAll(".lit, .tip").forEach((part) => part.remove());
+    const said = [];
     for (const [axis, name] of Object.entries(this.spec.links)) {
-      if (target?.axis !== name) continue;
-      const of = this.plot._fullLayout[`${axis}axis`], [a, b] = [target.index - 0.5, target.index + 0.5].map((at) => of.d2p(at)).sort((p, q) => p - q);
-      const band = document.createElement("i"), across = this.plot._fullLayout[axis === "x" ? "yaxis" : "xaxis"];
-      band.className = "lit";
+      const index = [tokens?.[name] ?? []].flat()[0];
+      if (index === undefined) continue;
+      const of = this.plot._fullLayout[`${axis}axis`], [a, b] = [index - 0.5, index + 0.5].map((at) => of.d2p(at)).sort((p, q) => p - q);
+      const across = this.plot._fullLayout[axis === "x" ? "yaxis" : "xaxis"];
       const [left, top, width, height] = axis === "x" ? [of._offset + a, across._offset, b - a, across._length] : [across._offset, of._offset + a, across._length, b - a];
-      band.style.cssText = `left:${left}px;top:${top}px;width:${width}px;height:${height}px`;
-      this.plot.append(band);
+      this.overlay("lit", `left:${left}px;top:${top}px;width:${width}px;height:${height}px`);
+      if (this.spec.pointed[axis]) said.unshift(evaluate(this.spec.pointed[axis], { arrays: this.arrays, state: Object.assign(Object.create(this.player.page.state), { pointed: index }) }));
     }
+    if (said.length) this.overlay("tip", "left:8px;bottom:8px").textContent = said.join("\n");
+  }
+
+  overlay(className, style) {
+    const part = Object.assign(document.createElement("i"), { className });
+    part.style.cssText = style;
+    this.plot.append(part);
+    return part;
   }
 
   // What depends on the room there is.
@@ -225,8 +259,9 @@ export class LiveFigure {
     const { labels, names, figure } = this.spec, { state, templates } = this.player.page;
     if (!labels.length && !names) return;
     const words = labels.map((label) => ({ ...label, text: evaluate(label.text, this.context) }));
-    const annotations = [...(this.plot.layout.annotations ?? []).slice(0, figure.layout.annotations?.length ?? 0), ...placed(words, this.plot, state, templates[state.theme].layout.colorway[2])];
-    this.Plotly.relayout(this.plot, names ? named(this.plot, annotations) : { annotations });
+    const { annotations, shapes } = placed(words, this.plot, state, templates[state.theme].layout.colorway[2]);
+    const own = (part) => (this.plot.layout[part] ?? []).slice(0, figure.layout[part]?.length ?? 0), all = [...own("annotations"), ...annotations];
+    this.Plotly.relayout(this.plot, { ...(names ? named(this.plot, all) : { annotations: all }), ...(labels.length ? { shapes: [...own("shapes"), ...shapes] } : {}) });
   }
 
   // As many token labels as there is room for at this zoom.
@@ -239,9 +274,17 @@ export class LiveFigure {
       if (this.every?.[axis] === every) continue;
       this.every = { ...this.every, [axis]: every };
       const places = tokens.map((_, i) => i).filter((i) => i % every === 0);
-      Object.assign(changes, { [`${axis}axis.tickvals`]: places, [`${axis}axis.ticktext`]: places.map((i) => tokens[i]) });
+      Object.assign(changes, { [`${axis}axis.tickvals`]: places, [`${axis}axis.ticktext`]: places.map((i) => label(tokens[i])) });
     }
     if (Object.keys(changes).length) this.Plotly.relayout(this.plot, changes);
+  }
+
+  // Which part of the axes is shown: null for all.
+  tellZoom() {
+    if (!this.spec.zoom) return;
+    const [[left, right], [top, bottom]] = ["x", "y"].map((axis) => this.plot._fullLayout[`${axis}axis`].range.map(Number).sort((a, b) => a - b));
+    const [columns, rows] = ["x", "y"].map((axis) => this.spec.arrows[axis][1]), whole = right - left >= columns - 0.01 && bottom - top >= rows - 0.01;
+    this.onZoom?.(whole ? null : { top: Math.ceil(top), bottom: Math.floor(bottom), left: Math.ceil(left), right: Math.floor(right) });
   }
 
   // Twice as large (2), half (0.5) or all of it (0), around the chosen cell.
@@ -297,6 +340,8 @@ class Cursor {
 }
 
 const meets = (some, others) => { for (const one of some) if (others.has(one)) return true; return false; };
+// a token as an axis shows it: cut, and never read as markup
+const label = (token) => (token.length > LONGEST ? `${token.slice(0, LONGEST - 1)}…` : token).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const longest = (tokens) => tokens.reduce((most, token) => Math.max(most, token.length), 1);
 
 // the index of a heatmap's row or column, or of a point

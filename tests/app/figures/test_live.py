@@ -4,10 +4,26 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from app.figures.attention import all_heads, one_head, report_card
-from app.figures.expressions import Affine, Array, Choose, Format, State, Tile, evaluate, keys_of, to_json
+from app.figures.attention import all_heads, one_head
+from app.figures.expressions import (
+    Affine,
+    Array,
+    Choose,
+    Clip,
+    Curves,
+    Format,
+    Item,
+    Sentences,
+    State,
+    Take,
+    Tile,
+    evaluate,
+    keys_of,
+    to_json,
+)  # fmt: skip
 from app.figures.live import Live
 from app.figures.numbers import fill
+from app.figures.report_card import report_card
 from app.figures.training import running_mean, timeline
 from tests.app.figures.views import attention_view, training_view
 
@@ -25,6 +41,12 @@ WEIGHTS = Array("weights", np.arange(2 * 3 * 4 * 4, dtype=np.float32).reshape(2,
         (Choose(State("theme"), {"light": 1, "dark": [State("x")]}), {"theme": "dark", "x": 7}, [7]),
         (Format("{share:.0%} of {n:,}", share=0.915, n=State("n")), {"n": 12345}, "92 % of 12,345"),
         (Format("{share:.0%}", share=0.915), {"language": "zh"}, "92%"),
+        (Clip(State("x"), 4, 9), {"x": 2}, 4),
+        (Clip(State("x"), 4, 9), {"x": 12}, 9),
+        (Item([3, State("x")], 1), {"x": 7}, 7),
+        (Take(["a", "b", "c"], [2, State("x")]), {"x": 0}, ["c", "a"]),
+        (Sentences(["One.", State("x"), "Two."]), {"x": ""}, "One. Two."),
+        (Sentences(["一。", State("x")]), {"x": "二。", "language": "zh"}, "一。二。"),
         (WEIGHTS["snapshot", "head", 0, 1], {"snapshot": 1, "head": 2}, 81.0),
         (WEIGHTS["snapshot", "head", 0, 1], {"snapshot": 9, "head": 9}, 81.0),
         (WEIGHTS["snapshot", Affine(State("head"), offset=1), 0, 0], {"snapshot": 0, "head": 1}, 32.0),
@@ -48,6 +70,14 @@ def test_slices_and_tiles():
         WEIGHTS["a", "b", "c", "d", "e"]
 
 
+def test_curves_go_from_row_to_column():
+    values = np.array([[0.0, 0.5], [0.9, 0.1]])
+    x, y = (evaluate(Curves(values, 0.1, 0.6, part), {}) for part in "xy")
+    assert len(x) == 2 * 18 and np.isnan(x[17::18]).all() and list(x[[0, 16, 18, 34]]) == [0, 1, 0, 1]
+    assert list(y[[0, 16, 18, 34]]) == [0, 1, 1, 1]
+    assert evaluate(Curves(values, 0.1, 2, "cells", State("query")), {"query": 1})[::18] == [[1, 0, 0.9], [1, 1, 0.1]]
+
+
 @pytest.mark.parametrize(
     ("template", "values", "written"),
     [
@@ -56,6 +86,10 @@ def test_slices_and_tiles():
         ("{x:.0%}", {"x": 0.001}, "< 1 %"),
         ("{x:.0%}", {"x": 0.0}, "0 %"),
         ("{x}", {"x": 3.0}, "3"),
+        ("{x:g}", {"x": 0.42014}, "0.4201"),
+        ("{x:g}", {"x": -12.3}, "−12.30"),
+        ("{x:g}", {"x": 2.684e10}, "2.68 × 10¹⁰"),
+        ("{x:g}", {"x": -9.999e-5}, "−1.00 × 10⁻⁴"),
         ("{x:.2f}", {"x": float("nan")}, "—"),
         ("{x}", {"x": None}, "—"),
         ("{x}", {"x": "{y}"}, "{y}"),
