@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
+from app.paths import STATIC
 from core.translatable import ENGLISH, Text
 
 if TYPE_CHECKING:
     import gradio as gr
 
-LOCALES = Path(__file__).resolve().parents[1] / "static/locales"
+LOCALES = STATIC / "locales"
 CATALOGUE = "LC_MESSAGES/innerview.po"
 
 

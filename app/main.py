@@ -19,6 +19,7 @@ from fastapi.staticfiles import StaticFiles
 
 from app.i18n import gradio_i18n
 from app.page import build_page
+from app.paths import STATIC
 from app.routes import bundles, router
 from app.routes.errors import add_error_handlers
 from app.service.checkpoints.checkpoint_cache import DEFAULT_BUDGET, GIGABYTE
@@ -27,8 +28,6 @@ from app.service.checkpoints.locations import default_root
 from app.service.runs.job_service import JobSettings, default_folder, job_service, lifespan
 from core import ConfigError
 from core.allocator import keep_freed_memory
-
-STATIC = Path(__file__).resolve().parents[1] / "static"
 
 
 def head() -> str:

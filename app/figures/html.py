@@ -18,8 +18,8 @@ import plotly
 from app import payload
 from app.figures.live import Live, untranslated
 from app.figures.theme import TEMPLATES
+from app.paths import STATIC
 
-STATIC = Path(__file__).resolve().parents[2] / "static"
 SCRIPTS = ("payload.js", *(f"live/{name}.js" for name in ("expressions", "exports", "labels", "poster", "player")))
 PAGE = """<!doctype html>
 <html lang="{language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">

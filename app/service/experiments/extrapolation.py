@@ -10,17 +10,17 @@ import dataclasses
 import json
 import sys
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, cast
 
 import torch
 
 import core
+from app.paths import STATIC
 from core.config.families import TransformerConfig
 from core.runs.recipes import RECIPES, Recipe
 from core.runs.run import Run
 
-PATH = Path(__file__).resolve().parents[3] / "static/runs/positions-by-length.json"
+PATH = STATIC / "runs/positions-by-length.json"
 FAMILY, TASK = "transformer", "copy"
 SCHEMES = ("rope", "alibi", "t5", "sinusoidal", "learned", "none")
 LENGTHS = range(4, 25)

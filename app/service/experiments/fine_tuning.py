@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, cast
 
 import torch
 
 import core
+from app.paths import STATIC
 from core.runs.recipes.fine_tuning import TASK, TUNING, fine_tuned, pretraining
 from core.runs.run import Run
 from core.runs.transfer import TransferRecipe
 
-PATH = Path(__file__).resolve().parents[3] / "static/runs/fine-tuning.json"
+PATH = STATIC / "runs/fine-tuning.json"
 LABELS = (8, 16, 32, 64, 128, 256)
 SEEDS = (0, 1, 2, 3, 4)
 METHODS = ("tuned", "scratch")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,6 +17,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 import core
+from app.paths import STATIC
 from app.service.runs.loaded_run import LoadedRun
 from app.service.runs.shipped_weights import pack, unpack
 from app.service.runs.thinning import thin_steps
@@ -27,7 +27,7 @@ from core.training.loop import Step
 from core.training.optimisers import load_parameters
 from core.translatable import Text, text_hook
 
-FOLDER = Path(__file__).resolve().parents[3] / "static/runs"
+FOLDER = STATIC / "runs"
 EVALUATION_PROBLEMS = 512  # held-out
 
 
