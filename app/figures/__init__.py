@@ -1,4 +1,10 @@
 """Live figures: Plotly figures described once, for the page, notebooks, files and tests.
 
-Imports numpy and plotly only (neither torch, gradio nor core); `app.service` makes the arrays, the page plays them.
+Imports numpy and plotly only (neither torch, gradio nor core); `app.service` makes the arrays, the page plays them. The
+functions here are for notebooks (`app.figures.notebook`).
 """
+
+from app.figures.html import write_html
+from app.figures.notebook import attention, training
+
+__all__ = ["attention", "training", "write_html"]

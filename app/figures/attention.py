@@ -81,7 +81,7 @@ def all_heads(view: AttentionView) -> Live:
             "data[0].z": Tile(view.weights["snapshot"], gap_y, gap_x),
             "data[0].zmax": view.grid_limit["snapshot"],
             "data[0].colorscale": WEIGHT,
-            "data[1].text": Choose(
+            "data[1].text": [""] * len(roles) if not view.measures else Choose(
                 room,
                 [
                     [Choose(role, words(share)) for role, share in zip(roles, shares, strict=True)]
@@ -172,6 +172,8 @@ def one_head(view: AttentionView) -> Live:
 
 def role_sentence(view: AttentionView) -> Expression:
     """What the head does on this input, with the share of its weight that says so."""
+    if not view.measures:
+        return Fill("")
     about: dict[str, Any] = {"who": view.who, "share": view.share[CHOSEN]}
     return Choose(
         view.role[CHOSEN],

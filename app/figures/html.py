@@ -74,7 +74,9 @@ def write_html(
     the address of a script, as for a site of several pages.
     """
     keys = {key: count for figure in figures for key, count in figure.keys().items()}
-    whole: dict[str, Any] = {**dict.fromkeys(["query", "key", *keys], 0), "theme": "light", "language": "en", **state}
+    given = {key: value for figure in figures for key, value in figure.state.items()}
+    first = dict.fromkeys(["query", "key", *keys], 0)
+    whole: dict[str, Any] = {**first, "theme": "light", "language": "en", **given, **state}
     arrays = {name: array for figure in figures for name, array in figure.arrays().items()}
     units = {name: array.unit for name, array in arrays.items() if array.unit != 1}
     packed = payload.pack({}, {name: array.values for name, array in arrays.items()}, units)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,7 @@ class Live:
     pointed   "x" or "y" → what is said of a token that is pointed at elsewhere (`State("pointed")` is its position)
     zoom      name of the axes, if they can be enlarged: a figure that takes the place of one with the same name keeps the part
               that was shown
+    state     what keys are where nobody says otherwise
     height    px, an expression of them, or "square": a plot as high as wide
     """
 
@@ -84,6 +85,7 @@ class Live:
     table: dict[str, Any] = field(default_factory=dict)
     pointed: dict[str, Any] = field(default_factory=dict)
     zoom: str = ""
+    state: dict[str, Any] = field(default_factory=dict)
     height: Any = 320
 
     def arrays(self) -> dict[str, Array]:
@@ -105,6 +107,7 @@ class Live:
         whole: dict[str, Any] = {
             **dict.fromkeys(keys_of([self.bindings, self.title, self.caption]), 0),
             **DEFAULTS,
+            **self.state,
             **state,
         }
         figure = go.Figure(self.figure)
@@ -120,7 +123,7 @@ class Live:
 
     def sentence(self, *, translate: Translate = untranslated, **state: Any) -> str:
         """The caption in one state."""
-        whole = {**dict.fromkeys(keys_of(self.caption), 0), **DEFAULTS, **state}
+        whole = {**dict.fromkeys(keys_of(self.caption), 0), **DEFAULTS, **self.state, **state}
         return evaluate(self.caption, whole, translate)
 
     def spec(self, translate: Translate = untranslated, languages: list[str] | None = None) -> dict[str, Any]:
@@ -144,12 +147,16 @@ class Live:
             "zoom": self.zoom,
         }
 
+    def fixed(self, **state: Any) -> Live:
+        """The same figure, at first in this state."""
+        return replace(self, state={**self.state, **state})
+
     def scrubbed(self, over: str = "snapshot", **state: Any) -> go.Figure:
         """A plain figure with a slider over one key: scrubs wherever Plotly shows figures, with no script of ours."""
         figure, count = self.at(**state), self.keys().get(over, 1)
         if count < 2:
             return figure
-        steps = []
+        steps, start = [], state.get(over, self.state.get(over, 0))
         for index in range(count):
             whole: dict[str, Any] = {**state, over: index}
             moved = self.at(**whole)
@@ -161,9 +168,7 @@ class Live:
             traces = sorted({_trace(path) for path in changes if path.startswith("data[")})
             data, layout = _grouped(changes, traces, moved)
             steps.append({"method": "update", "args": [data, layout, traces], "label": str(index)})
-        figure.update_layout(
-            sliders=[{"steps": steps, "active": state.get(over, 0), "currentvalue": {"prefix": f"{over} "}}]
-        )
+        figure.update_layout(sliders=[{"steps": steps, "active": start, "currentvalue": {"prefix": f"{over} "}}])
         return figure
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **kwargs: Any) -> dict[str, Any]:
