@@ -12,6 +12,8 @@ kinds, each plain data:
     Fill("{run}-step{step}", run=…, step=…)   the same for what is not translated
     Sentences([…, …])                         one after another, as the language does it; empty ones are left out
     Take(values, order)                       values (or rows) in another order
+    Nearest(values, x, State("step"))         the value where the increasing x is nearest to that; none beyond its ends
+    Log1p(State("step"))                      ln(1 + x), as steps lie on a log scale that has a 0
 
 Lists and dicts of expressions are expressions; anything else stands for itself.
 """
@@ -114,6 +116,20 @@ class Take(Expression):
     order: Any
 
 
+@dataclass(frozen=True)
+class Nearest(Expression):
+    """`of[i]`, where i is the index at which the increasing `x` is nearest to `to`; None beyond the ends of `x`."""
+
+    of: Any
+    x: Any
+    to: Any
+
+
+@dataclass(frozen=True)
+class Log1p(Expression):
+    of: Any
+
+
 def evaluate(
     expression: Any, state: Mapping[str, Any], translate: Translate = lambda message, language: message
 ) -> Any:
@@ -149,6 +165,10 @@ def evaluate(
             case Take(of, order):
                 values, indices = value(of), value(order)
                 return values[indices] if isinstance(values, np.ndarray) else [values[int(i)] for i in indices]
+            case Nearest(of, x, to):
+                return nearest(value(of), value(x), value(to))
+            case Log1p(of):
+                return float(np.log1p(value(of)))
             case dict():
                 return {name: value(one) for name, one in part.items()}
             case list():
@@ -166,6 +186,14 @@ def tile(maps: np.ndarray, gap_y: int, gap_x: int) -> np.ndarray:
     padded[:, :, :height, :width] = maps
     whole = padded.transpose(0, 2, 1, 3).reshape(rows * (height + gap_y), columns * (width + gap_x))
     return whole[: rows * (height + gap_y) - gap_y, : columns * (width + gap_x) - gap_x]
+
+
+def nearest(values: Any, x: Any, to: float | None) -> Any:
+    places = np.asarray(x, float)
+    if to is None or not len(places) or not places[0] <= to <= places[-1]:
+        return None
+    found = values[int(np.abs(places - to).argmin())]
+    return found.item() if isinstance(found, np.generic) else found
 
 
 def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
@@ -195,6 +223,11 @@ def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
         case Take(of, order):
             of, order = (to_json(part, translate, languages) for part in (of, order))
             return {"$": "take", "of": of, "order": order}
+        case Nearest(of, x, to):
+            of, x, to = (to_json(part, translate, languages) for part in (of, x, to))
+            return {"$": "nearest", "of": of, "x": x, "to": to}
+        case Log1p(of):
+            return {"$": "log1p", "of": to_json(of, translate, languages)}
         case dict():
             return {name: to_json(one, translate, languages) for name, one in expression.items()}
         case list():
@@ -212,7 +245,7 @@ def walk(expression: Any) -> Iterator[Expression]:
     match expression:
         case Slice(_, by):
             parts: Any = [key for key in by if not isinstance(key, str | int)]
-        case Affine(of, _, _, _) | Tile(of, _, _):
+        case Affine(of, _, _, _) | Tile(of, _, _) | Log1p(of):
             parts = [of]
         case Choose(by, among):
             parts = [by, *(among.values() if isinstance(among, dict) else among)]
@@ -222,6 +255,8 @@ def walk(expression: Any) -> Iterator[Expression]:
             parts = sentences
         case Take(of, order):
             parts = [of, order]
+        case Nearest(of, x, to):
+            parts = [of, x, to]
         case dict():
             parts = expression.values()
         case list():

@@ -2,7 +2,7 @@
 
 export const COLUMNS = ["step", "loss", "accuracy", "lr", "grad_norm", "tokens_per_s"];
 const smoothing = (count) => Math.max(0.05, Math.min(1, 2 / Math.sqrt(count))); // little at first, where much happens in few steps
-const SMOOTHED = ["loss", "accuracy", "grad_norm", "tokens_per_s"];
+export const SMOOTHED = ["loss", "accuracy", "grad_norm", "tokens_per_s"];
 
 export class History {
   constructor() {

@@ -1,6 +1,7 @@
 // Plays live figures (app/figures/live.py): when the page's state changes, the attributes bound to it are read from the
 // arrays again and moved with Plotly's restyle and relayout. Nothing here knows what is drawn.
 
+import { Crosshair } from "./crosshair.js";
 import { evaluate, keysOf } from "./expressions.js";
 import { named, placed } from "./labels.js";
 import { poster } from "./poster.js";
@@ -74,6 +75,7 @@ export class LiveFigure {
     Object.assign(this, { spec, arrays, every: null });
     this.bound = Object.entries(spec.bindings).map(([path, expression]) => ({ path: parsed(path), expression, keys: keysOf(expression) }));
     this.words = Object.fromEntries(["title", "caption"].map((part) => [part, keysOf(spec[part])]));
+    this.fitted = keysOf(spec.labels.map(({ text }) => text));
     this.say(null);
     if (!this.Plotly) this.paintPoster();
     return (this.drawn = this.begin(spec));
@@ -97,7 +99,11 @@ export class LiveFigure {
     if (!this.plot.clientWidth) return void (this.undrawn = true); // in a tab that is not open
     this.undrawn = false;
     const { data, layout } = structuredClone(this.spec.figure), { templates, state, typeSize } = this.player.page;
-    for (const { path, expression } of this.bound) put({ data, layout }, path, evaluate(expression, this.context));
+    for (const binding of this.bound) {
+      const value = evaluate(binding.expression, this.context);
+      if (binding.path.trace === null) binding.written = JSON.stringify(value);
+      put({ data, layout }, binding.path, value);
+    }
     Object.assign(layout, { template: templates[state.theme], ...this.size() });
     if (typeSize) layout.font = { ...layout.font, size: typeSize() };
     const first = !this.plot._fullLayout;
@@ -108,6 +114,7 @@ export class LiveFigure {
     this.fit();
     if (first) this.listen();
     this.cursor?.place();
+    this.crosshair?.place();
   }
 
   size() {
@@ -119,7 +126,7 @@ export class LiveFigure {
     if (!this.Plotly) return this.paintPoster();
     if (this.undrawn) return void (this.drawn = this.draw());
     if (this.plot.clientWidth && this.plot.clientWidth !== this.plot._fullLayout?.width) {
-      this.Plotly.relayout(this.plot, this.size()).then(() => { this.fit(); this.cursor?.place(); });
+      this.Plotly.relayout(this.plot, this.size()).then(() => { this.fit(); this.cursor?.place(); this.crosshair?.place(); });
     }
     if (this.stale.size) this.move(new Set());
   }
@@ -138,9 +145,13 @@ export class LiveFigure {
     this.stale = new Set();
     const moving = this.bound.filter((binding) => meets(binding.keys, keys)), traces = [...new Set(moving.map(({ path }) => path.trace))].filter((trace) => trace !== null);
     const update = {}, layout = {};
-    for (const { path, expression } of moving) {
-      const value = evaluate(expression, this.context);
-      if (path.trace === null) layout[path.rest] = value;
+    for (const binding of moving) {
+      const { path, expression } = binding, value = evaluate(expression, this.context);
+      if (path.trace === null) {
+        const written = JSON.stringify(value); // what stays as it is costs no redraw of the axes
+        if (written !== binding.written) layout[path.rest] = value;
+        binding.written = written;
+      }
       else (update[path.rest] ??= traces.map(() => undefined))[traces.indexOf(path.trace)] = value; // undefined: as it is
     }
     if (keys.has("theme")) layout.template = this.player.page.templates[this.player.page.state.theme];
@@ -149,12 +160,13 @@ export class LiveFigure {
     else if (Object.keys(layout).length) this.Plotly.relayout(this.plot, layout);
     if (keys.has("language") || keys.has("theme") || this.refits(keys)) this.fit();
     if (keys.has(this.spec.cursor?.key)) this.cursor?.place();
+    this.crosshair?.place();
   }
 
   // whether labels or the ends of named lines are elsewhere now
   refits(keys) {
     if (this.spec.names && this.bound.some((binding) => binding.path.trace !== null && meets(binding.keys, keys))) return true;
-    return this.spec.labels.some(({ about }) => Object.keys(about).some((key) => keys.has(key)));
+    return meets(this.fitted, keys) || this.spec.labels.some(({ about }) => Object.keys(about).some((key) => keys.has(key)));
   }
 
   // More points at the ends of traces, as training makes them: [{trace, x: […], y: […]}]
@@ -186,6 +198,7 @@ export class LiveFigure {
     });
     this.plot.on("plotly_relayout", () => this.fitTokens());
     if (this.spec.cursor) this.cursor = new Cursor(this);
+    if (this.spec.crosshair) this.crosshair = new Crosshair(this);
   }
 
   // What a click on a point sets in the state.
@@ -198,10 +211,24 @@ export class LiveFigure {
   onKey(event) {
     const [axis, by] = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] }[event.key] ?? [];
     const [key, count] = this.spec.arrows[axis] ?? [];
+    if (this.spec.reads && !key) return this.read(event);
     if (!key) return;
     event.preventDefault();
     event.stopPropagation();
     this.player.page.set({ [key]: Math.max(0, Math.min(count - 1, Number(this.player.page.state[key] ?? 0) + by)) });
+  }
+
+  // The hover text, moved by keys through the cells of heatmaps, one after the other.
+  read(event) {
+    const maps = this.plot.data.flatMap(({ type }, trace) => (type === "heatmap" ? [trace] : []));
+    const move = { ArrowUp: [0, -1, 0], ArrowDown: [0, 1, 0], ArrowLeft: [0, 0, -1], ArrowRight: [0, 0, 1], PageUp: [-1, 0, 0], PageDown: [1, 0, 0] }[event.key];
+    if (!move || !maps.length) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const [map, row, column] = (this.reading ?? [0, 0, -1]).map((at, i) => at + move[i]), kept = (at, count) => Math.max(0, Math.min(count - 1, at));
+    const at = kept(map, maps.length), { z } = this.plot.data[maps[at]], cell = [kept(row, z.length), kept(column, z[0].length)], { xaxis, yaxis } = this.plot._fullData[maps[at]];
+    this.reading = [at, ...cell];
+    this.Plotly.Fx.hover(this.plot, [{ curveNumber: maps[at], pointNumber: cell }], [`${xaxis}${yaxis}`]);
   }
 
   // A token that is pointed at elsewhere: its row and its column here.
@@ -225,7 +252,7 @@ export class LiveFigure {
     const { labels, names, figure } = this.spec, { state, templates } = this.player.page;
     if (!labels.length && !names) return;
     const words = labels.map((label) => ({ ...label, text: evaluate(label.text, this.context) }));
-    const annotations = [...(this.plot.layout.annotations ?? []).slice(0, figure.layout.annotations?.length ?? 0), ...placed(words, this.plot, state, templates[state.theme].layout.colorway[2])];
+    const annotations = [...(this.plot.layout.annotations ?? []).slice(0, figure.layout.annotations?.length ?? 0), ...placed(words, this.plot, state, templates[state.theme].layout.colorway[2], this.spec)];
     this.Plotly.relayout(this.plot, names ? named(this.plot, annotations) : { annotations });
   }
 
