@@ -37,16 +37,16 @@ def accuracy_by_labels(
         "layout.yaxis.title.text": Format("tags right"),
         "layout.yaxis.ticktext": [Fill("{x:.0%}", x=tick) for tick in ticks],
     }
-    for method, values in accuracies.items():
-        trace = f"data[{len(figure.data)}]"
+    for i, (method, values) in enumerate(accuracies.items()):
+        trace = f"data[{i}]"
         gaps = np.full((len(seeds), 1), np.nan)
         figure.add_scatter(
             x=np.tile(np.append(x, np.nan), len(seeds)), y=np.hstack([values, gaps]).ravel(), mode="lines", opacity=0.45,
             line={"width": 1, "dash": DASHES[method]}, hoverinfo="skip", showlegend=False,
         )  # fmt: skip
         bindings[f"{trace}.line.color"] = COLOURS[method]
-    for method, values in accuracies.items():
-        trace = f"data[{len(figure.data)}]"
+    for i, (method, values) in enumerate(accuracies.items()):
+        trace = f"data[{len(accuracies) + i}]"
         figure.add_scatter(
             x=x, y=values.mean(0, dtype=np.float64), mode="lines+markers", line={"width": 3, "dash": DASHES[method]}, marker={"size": 7}, hoverinfo="skip",
             showlegend=True,

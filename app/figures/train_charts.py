@@ -142,7 +142,7 @@ def _axes(live: Live, view: TrainView, measure: str, axis: str, place: Place, in
     }
     if measure == "accuracy":
         shares = [0, 0.2, 0.4, 0.6, 0.8, 1]
-        live.figure.layout.yaxis.tickvals = shares
+        live.bindings["layout.yaxis.tickvals"] = shares
         live.bindings["layout.yaxis.ticktext"] = [Fill("{x:.0%}", x=share) for share in shares]
         del live.bindings["layout.yaxis.dtick"], live.bindings["layout.yaxis.type"]
 
@@ -163,6 +163,12 @@ def _linear_ticks(last: int, width: float) -> list[int]:
     power = 10 ** int(np.floor(np.log10(max(1.0, rough))))
     each = next(times * power for times in (1, 2, 5, 10) if times * power >= rough * 0.999)
     return _fitting([*range(0, last, each), last], float, width)
+
+
+def _next(live: Live, part: str) -> str:
+    """The path of what is added next: `data[3]`, `layout.shapes[0]`."""
+    figure: Any = live.figure
+    return f"data[{len(figure.data)}]" if part == "data" else f"layout.{part}[{len(figure.layout[part])}]"
 
 
 def _scaled(step: int) -> Choose:
@@ -188,7 +194,7 @@ def _events(live: Live, events: list[TrainEvent], last: int, axis: str, width: f
         (lines, {"line": {"width": 1, "dash": "dot"}, "opacity": 0.6}),
         (diamonds, {"line": {"width": 0}}),
     ):
-        shape = f"layout.shapes[{len(live.figure.layout.shapes)}]"
+        shape = _next(live, "shapes")
         live.figure.add_shape(type="path", xref=f"x{axis}", yref=f"y{axis} domain", layer="above", **style)
         live.bindings[f"{shape}.path"] = Choose(SCALE, path)
         live.bindings[f"{shape}.line.color" if path is lines else f"{shape}.fillcolor"] = colour("amber")
@@ -196,7 +202,7 @@ def _events(live: Live, events: list[TrainEvent], last: int, axis: str, width: f
 
 def _curves(live: Live, view: TrainView, measure: str, axis: str, tall: bool) -> None:
     def line(run: RunHistory, x: Any, y: Any, **style: Any) -> None:
-        trace = f"data[{len(live.figure.data)}]"
+        trace = _next(live, "data")
         opacity = style.pop("opacity", 1)
         live.figure.add_scatter(
             mode="lines", line=style, opacity=opacity, connectgaps=True, hoverinfo="skip", xaxis=f"x{axis}", yaxis=f"y{axis}",
@@ -219,7 +225,7 @@ def _run_numbers(live: Live, view: TrainView, measure: str, axis: str, numbered:
     x, y = view.ends(measure)
     where = {"xaxis": f"x{axis}", "yaxis": f"y{axis}", "hoverinfo": "skip", "cliponaxis": False}
     if numbered:  # a thin line to a disc that had to be moved
-        trace = f"data[{len(live.figure.data)}]"
+        trace = _next(live, "data")
         live.figure.add_scatter(mode="lines", line={"width": 1.2}, **where)
         none = np.zeros(0)
         live.bindings |= {
@@ -227,7 +233,7 @@ def _run_numbers(live: Live, view: TrainView, measure: str, axis: str, numbered:
             f"{trace}.y": Array(f"ties.{measure}.y", none)[()],
             f"{trace}.line.color": colour("mute"),
         }
-    trace = f"data[{len(live.figure.data)}]"
+    trace = _next(live, "data")
     sizes = (
         [18 if run.key == view.focus else 16 for run in view.runs]
         if numbered
@@ -248,7 +254,7 @@ def _run_numbers(live: Live, view: TrainView, measure: str, axis: str, numbered:
 def _heading(live: Live, view: TrainView, measure: str, place: Place, inner: int, roomy: bool) -> None:
     """What is measured and where the run in focus stands; on the right what runs along the axis."""
     at = {"xref": "paper", "yref": "paper", "y": 1 - place.heading / inner, "yanchor": "top", "showarrow": False}
-    text = f"layout.annotations[{len(live.figure.layout.annotations)}]"
+    text = _next(live, "annotations")
     live.figure.add_annotation(x=place.left, xanchor="left", xshift=-44, align="left", **at)
     _, log = view.scale(measure)
     brief, _ = NUMBERS.get(measure, USUAL)
@@ -262,7 +268,7 @@ def _heading(live: Live, view: TrainView, measure: str, place: Place, inner: int
         now=Choose(view.facts["begun"], ["", Fill(brief, x=view.now(measure)[()])]),
     )
     if roomy:
-        text = f"layout.annotations[{len(live.figure.layout.annotations)}]"
+        text = _next(live, "annotations")
         live.figure.add_annotation(x=place.right, xanchor="right", font={"size": 12}, **at)
         live.bindings |= {f"{text}.text": Format("step →"), f"{text}.font.color": colour("mute")}
 
@@ -276,8 +282,8 @@ def _levels(live: Live, run: RunHistory, place: Place, inner: int, room: int) ->
         if value is None:
             continue
         shape, text = (
-            f"layout.shapes[{len(live.figure.layout.shapes)}]",
-            f"layout.annotations[{len(live.figure.layout.annotations)}]",
+            _next(live, "shapes"),
+            _next(live, "annotations"),
         )
         live.figure.add_shape(
             type="line", xref="x domain", x0=0, x1=1, y0=value, y1=value, line={"width": 1.4, "dash": "dot"}

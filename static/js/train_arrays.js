@@ -54,7 +54,8 @@ function thinned(steps) {
 // From 0 (or, on a log scale, a little below the least) to a little above the most: in steps, so that it seldom changes.
 export function valueRange(runs, measure) {
   const parts = runs.flatMap(({ history }) => [history, history.ghost]).filter((part) => part?.columns.step.length);
-  const low = Math.min(...parts.map(({ extents }) => extents[measure].low)), high = Math.max(...parts.map(({ extents }) => extents[measure].high));
+  let [low, high] = [Infinity, -Infinity];
+  for (const part of parts) for (const value of meanOf(part, measure)) if (value !== null) [low, high] = [Math.min(low, value), Math.max(high, value)];
   if (!(high > 0)) return [0, 1, false];
   const widely = (measure === "grad_norm" && low > 0 && high > 20 * low) || (measure === "loss" && high > 8 * parts[0].columns[measure][0]);
   const half = (value, round) => 10 ** (round(2 * Math.log10(value)) / 2), power = 10 ** Math.floor(Math.log10(high)); // half decades

@@ -68,7 +68,7 @@ def test_what_is_pointed_at_is_read_from_the_rows():
         ({"held_out": 0.875}, "On held-out problems: **87.5 %**."),
         ({"before": rows()}, "every loss (**60**) is the same as before the rewind"),
         (
-            {"before": np.concatenate([rows()[:9], rows()[9:] + [0, 1, 0, 0, 0, 0]])},
+            {"before": np.concatenate([rows()[:9], rows()[9:] + np.eye(6)[1]])},
             "differ from those before the rewind from step 10 on",
         ),
     ],
@@ -90,7 +90,7 @@ def test_scales_of_values():
     one = run()
     assert value_range([one], "accuracy") == (0, 1, False)
     low, high, log = value_range([one], "loss")
-    assert low == 0 and 0.96 < high <= 1.0 and not log
+    assert low == 0 and 0.96 < high <= 1.05 and not log
     steep = rows()
     steep[:, COLUMNS.index("grad_norm")] = np.geomspace(1e-3, 10, 60)
     assert value_range([run(rows=steep)], "grad_norm")[2], "a wide one is on a log scale"
