@@ -41,14 +41,14 @@ def accuracy_by_labels(
         trace = f"data[{i}]"
         gaps = np.full((len(seeds), 1), np.nan)
         figure.add_scatter(
-            x=np.tile(np.append(x, np.nan), len(seeds)), y=np.hstack([values, gaps]).ravel(), mode="lines", opacity=0.45,
+            x=np.tile(np.append(x, np.nan), len(seeds)).tolist(), y=np.hstack([values, gaps]).ravel().tolist(), mode="lines", opacity=0.45,
             line={"width": 1, "dash": DASHES[method]}, hoverinfo="skip", showlegend=False,
         )  # fmt: skip
         bindings[f"{trace}.line.color"] = COLOURS[method]
     for i, (method, values) in enumerate(accuracies.items()):
         trace = f"data[{len(accuracies) + i}]"
         figure.add_scatter(
-            x=x, y=values.mean(0, dtype=np.float64), mode="lines+markers", line={"width": 3, "dash": DASHES[method]}, marker={"size": 7}, hoverinfo="skip",
+            x=x.tolist(), y=values.mean(0, dtype=np.float64).tolist(), mode="lines+markers", line={"width": 3, "dash": DASHES[method]}, marker={"size": 7}, hoverinfo="skip",
             showlegend=True,
         )  # fmt: skip
         bindings |= {
