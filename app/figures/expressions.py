@@ -15,6 +15,8 @@ kinds, each plain data:
     Take(values, order)                       values (or rows) in another order
     Item(State("customdata"), 0)              one value of a list
     Curves(weights[…], 0.1, 0.3, "y")         weights between two limits as curves from their row to their column
+    Nearest(values, x, State("step"))         the value where the increasing x is nearest to that; none beyond its ends
+    Log1p(State("step"))                      ln(1 + x), as steps lie on a log scale that has a 0
 
 Lists and dicts of expressions are expressions; anything else stands for itself. `State("width")` is that of the picture in
 px, so that what is written into it can follow the room there is.
@@ -145,6 +147,20 @@ class Curves(Expression):
     row: Any = None
 
 
+@dataclass(frozen=True)
+class Nearest(Expression):
+    """`of[i]`, where i is the index at which the increasing `x` is nearest to `to`; None beyond the ends of `x`."""
+
+    of: Any
+    x: Any
+    to: Any
+
+
+@dataclass(frozen=True)
+class Log1p(Expression):
+    of: Any
+
+
 def evaluate(
     expression: Any, state: Mapping[str, Any], translate: Translate = lambda message, language: message
 ) -> Any:
@@ -186,6 +202,10 @@ def evaluate(
                 return value(of)[int(value(index))]
             case Curves(of, low, high, kind, row):
                 return curves(np.asarray(value(of)), low, high, kind, None if row is None else value(row))
+            case Nearest(of, x, to):
+                return nearest(value(of), value(x), value(to))
+            case Log1p(of):
+                return float(np.log1p(value(of)))
             case dict():
                 return {name: value(one) for name, one in part.items()}
             case list():
@@ -225,6 +245,14 @@ def curves(values: np.ndarray, low: float, high: float, part: str, row: int | No
     return np.hstack([start + CURVE_Y * (end - start), gaps]).ravel()
 
 
+def nearest(values: Any, x: Any, to: float | None) -> Any:
+    places = np.asarray(x, float)
+    if to is None or not len(places) or not places[0] <= to <= places[-1]:
+        return None
+    found = values[int(np.abs(places - to).argmin())]
+    return found.item() if isinstance(found, np.generic) else found
+
+
 def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
     """The same expression for the page: kinds marked by "$", templates in every language."""
     match expression:
@@ -260,6 +288,11 @@ def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
         case Curves(of, low, high, part, row):
             of, row = (to_json(one, translate, languages) for one in (of, row))
             return {"$": "curves", "of": of, "low": low, "high": high, "part": part, "row": row}
+        case Nearest(of, x, to):
+            of, x, to = (to_json(part, translate, languages) for part in (of, x, to))
+            return {"$": "nearest", "of": of, "x": x, "to": to}
+        case Log1p(of):
+            return {"$": "log1p", "of": to_json(of, translate, languages)}
         case dict():
             return {name: to_json(one, translate, languages) for name, one in expression.items()}
         case list():
@@ -279,7 +312,7 @@ def walk(expression: Any) -> Iterator[Expression]:
     match expression:
         case Slice(_, by):
             parts: Any = [key for key in by if not isinstance(key, str | int)]
-        case Affine(of, _, _, _) | Tile(of, _, _) | Clip(of, _, _):
+        case Affine(of, _, _, _) | Tile(of, _, _) | Clip(of, _, _) | Log1p(of):
             parts = [of]
         case Choose(by, among):
             parts = [by, *(among.values() if isinstance(among, dict) else among)]
@@ -293,6 +326,8 @@ def walk(expression: Any) -> Iterator[Expression]:
             parts = [of, index]
         case Curves(of, _, _, _, row):
             parts = [of, row]
+        case Nearest(of, x, to):
+            parts = [of, x, to]
         case dict():
             parts = expression.values()
         case list():

@@ -37,6 +37,27 @@ class Cursor:
 
 
 @dataclass(frozen=True)
+class Crosshair:
+    """A line at what is pointed at, in all subplots of a figure at once, with a dot on every curve and the exact values
+    beside it. Laid over the plot, so that it costs no redraw and stays while the data grows.
+
+    key     of the state: what is pointed at, a whole number from `first` to `last`; None: nothing
+    x       an expression of it: where it lies on the x axes, from left to right
+    charts  subplot ("xy", "x2y2") → {"dots": [{"x", "y", "colour"}], "lines": [{"value", "text"}]}; without a value, no line
+    notes   [{"x", "text"}]: said where the line is near
+    pin     the key that a click or Enter sets to the same; marked by a dotted line
+    """
+
+    key: str
+    x: Any
+    last: int
+    charts: dict[str, Any]
+    notes: list[Any] = field(default_factory=list)
+    pin: str = ""
+    first: int = 0
+
+
+@dataclass(frozen=True)
 class Label:
     """Words at an x above the picture, as far as there is room; those of a low rank first, among equals those `about` what
     is chosen (keys and values of the state). Of several at one x the first stands, with how many more there are.
@@ -60,7 +81,8 @@ class Live:
     tokens    "x" or "y" → tokens on that axis; shown as far as there is room
     links     "x" or "y" → the name of that token axis: pointing at a token lights it up wherever the name appears
     cursor    the playhead
-    labels    words above the picture, none over another
+    crosshair  the line that reads the values
+    labels    words above the (first) picture, none over another, in at most `label_rows` rows, where it is `label_width` px wide
     names     whether lines are named at their ends, in their colours (where there is no room, in a legend above)
     table     column → values: what its CSV holds, where that is not what it draws
     pointed   "x" or "y" → what is said of a token that is pointed at elsewhere (`State("pointed")` is its position)
@@ -68,6 +90,7 @@ class Live:
               that was shown
     state     what keys are where nobody says otherwise
     height    px, an expression of them, or "square": a plot as high as wide
+    reads     whether the arrow keys, PageUp and PageDown move the hover text through points and traces
     """
 
     figure: go.Figure
@@ -80,17 +103,22 @@ class Live:
     tokens: dict[str, list[str]] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     cursor: Cursor | None = None
+    crosshair: Crosshair | None = None
     labels: list[Label] = field(default_factory=list)
+    label_rows: int = 2
+    label_width: int = 560
     names: bool = False
     table: dict[str, Any] = field(default_factory=dict)
     pointed: dict[str, Any] = field(default_factory=dict)
+    reads: bool = False
     zoom: str = ""
     state: dict[str, Any] = field(default_factory=dict)
     height: Any = 320
 
     def arrays(self) -> dict[str, Array]:
         """All arrays the picture reads, by name."""
-        return arrays_of([self.bindings, self.title, self.caption, self.file, self.table, self.pointed])
+        read = [self.crosshair.x, self.crosshair.charts, self.crosshair.notes] if self.crosshair else []
+        return arrays_of([self.bindings, self.title, self.caption, self.file, self.table, self.pointed, read])
 
     def keys(self) -> dict[str, int]:
         """The keys of the state that choose slices, with how many values each has."""
@@ -139,11 +167,15 @@ class Live:
             "tokens": self.tokens,
             "links": self.links,
             "cursor": {"key": self.cursor.key, "x": self.cursor.x} if self.cursor else None,
+            "crosshair": to_json(vars(self.crosshair), translate, languages) if self.crosshair else None,
             "labels": [
                 {"x": one.x, "text": to_json(one.text, translate, languages), "rank": one.rank, "about": one.about}
                 for one in self.labels
             ],
+            "label_rows": self.label_rows,
+            "label_width": self.label_width,
             "names": self.names,
+            "reads": self.reads,
             "zoom": self.zoom,
         }
 

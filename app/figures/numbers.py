@@ -1,6 +1,6 @@
 """Numbers as they are read: a true minus, a dash for a missing one, shares with the language's percent sign.
 
-`fill` understands Python's format marks `,` `.2f` `.0%`, and `g` for as many digits as a number of its size needs;
+`fill` understands Python's format marks `,` `.2f` `.0%` `.3g`, `g` for as many digits as a number of its size needs, `r` for all;
 `static/js/live/expressions.js` writes the same digits.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 MISSING = "—"
 FIELD = re.compile(r"\{(\w+)(?::([^}]*))?\}")
-MARK = re.compile(r"(,?)(?:\.(\d+))?([%fg]?)")
+MARK = re.compile(r"(,?)(?:\.(\d+))?([%fgr]?)")
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -33,15 +33,18 @@ def write(value: Any, mark: str = "", language: str = "en") -> str:
     if kind == "%":
         return f"{_share(100 * value, int(digits or 0))}{'' if language == 'zh' else ' '}%"
     if kind == "g":
-        return neat(value)
+        return brief(value, int(digits)) if digits else neat(value)
+    if kind == "r":
+        return exact(value)
     if kind == "f" or digits:
-        return fixed(value, int(digits or 2))
-    return f"{value:,}" if comma else _plain(value)
+        return fixed(value, int(digits or 2), comma)
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    return f"{whole:,}" if comma else str(whole)
 
 
-def fixed(value: float, digits: int) -> str:
+def fixed(value: float, digits: int, comma: str = "") -> str:
     """So many digits behind the point, halves away from zero; no minus before a zero."""
-    written = str(Decimal(float(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
+    written = format(Decimal(float(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP), comma)
     return written.replace("-", "−" if re.search("[1-9]", written) else "")
 
 
@@ -56,6 +59,27 @@ def neat(value: float) -> str:
         digits = fixed(float(Decimal(float(value)).scaleb(-power)), 2)
         return f"{digits} × 10{str(power).translate(RAISED)}"
     return fixed(value, 1 if size >= 1000 else 2 if size >= 1 else 4)
+
+
+def brief(value: float, digits: int) -> str:
+    """So many digits that count: 0.637, 1.46 × 10⁻⁴"""
+    if _extreme(value):
+        return _power(f"{value:.{digits - 1}e}")
+    return _plain(float(f"{value:.{digits}g}")).replace("-", "−")
+
+
+def exact(value: float) -> str:
+    """All digits there are."""
+    return _power(f"{Decimal(repr(value)).normalize():e}") if _extreme(value) else _plain(value).replace("-", "−")
+
+
+def _extreme(value: float) -> bool:
+    return value != 0 and not 1e-3 <= abs(value) < 1e6
+
+
+def _power(written: str) -> str:
+    digits, power = written.split("e")
+    return f"{digits.replace('-', '−')} × 10{str(int(power)).translate(RAISED)}"
 
 
 def _share(percent: float, digits: int) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
-from app.service.experiments.fine_tuning import comparison
+from app.routes.runs import binary_response
+from app.service.experiments.fine_tuning import comparison, comparison_figure
 
 router = APIRouter(prefix="/fine-tuning")
 
@@ -14,3 +15,8 @@ router = APIRouter(prefix="/fine-tuning")
 @router.get("")
 def get_comparison() -> dict[str, Any]:
     return comparison()
+
+
+@router.get("/figure")
+def get_figure() -> Response:
+    return binary_response(comparison_figure())

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 import core
 from app.i18n import translate_all
 from app.service.runs.job_service import is_run_key, job_service
-from app.service.training import requests
+from app.service.training import figures, requests
 from app.service.training.event_stream import stream_events
 from app.service.training.job_view import job_facts
 from app.service.training.menu import file_facts, menu
@@ -76,6 +76,24 @@ class FileBody(UploadedFile):
     task_options: Options = {}
 
 
+class ShownRunBody(BaseModel):
+    key: str = Field(max_length=24)
+    number: int
+    name: str = Field(max_length=300)
+    rewound: bool = False
+
+
+class ChartsBody(BaseModel):
+    runs: list[ShownRunBody] = Field(max_length=MAX_KEYS)
+    focus: str = Field(max_length=24)
+    width: int = Field(1040, ge=160, le=8000)
+    timed: bool = True
+
+
+class InsideBody(BaseModel):
+    width: int = Field(500, ge=96, le=8000)
+
+
 @router.get("/menu")
 def get_menu() -> dict[str, Any]:
     return menu()
@@ -107,6 +125,18 @@ def start(body: TrainBody, request: Request) -> dict[str, Any]:
     recipe = body.recipe()
     recipe.task.evaluation(1)  # raises if there are too few problems to hold some out
     return _start_job(recipe, body.seed, body.page or _address(request))
+
+
+@router.post("/charts")
+def charts(body: ChartsBody) -> dict[str, Any]:
+    """The description of the charts of some runs, without their numbers, which come by the stream."""
+    runs = [figures.ShownRun(**run.model_dump()) for run in body.runs]
+    return figures.charts(runs, body.focus, body.width, body.timed)
+
+
+@router.post("/inside/{key}")
+def inside(key: str, body: InsideBody) -> dict[str, Any]:
+    return figures.inside_maps(key, body.width)
 
 
 @router.post("/known")

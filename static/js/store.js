@@ -29,6 +29,9 @@ export const state = {
   recipe: { family: "lstm", task: "parity", variant: "default", model: {}, task_options: {}, training: {}, seed: 0 }, // to be trained next; only what differs from its variant
   trained: null, // key of the run in focus on the Train tab
   trainScale: "log", // its steps: or "linear"
+  trainStep: null, // the step that is pointed at on its charts
+  trainPinned: null, // the one that was clicked
+  fineTuningLabels: null, // index of the number of labels that is pointed at
 };
 
 // What belongs to the state but is too large for a link: the run's story and the look at its input.

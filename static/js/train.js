@@ -3,7 +3,7 @@
 import { askJson, Refusal } from "./api.js";
 import { make } from "./dom.js";
 import { drawFineTuning } from "./fine_tuning.js";
-import { on, show, shown, state } from "./store.js";
+import { on, set, show, shown, state } from "./store.js";
 import { Transport } from "./train_buttons.js";
 import { Charts } from "./train_charts.js";
 import { ForkPanel } from "./train_fork.js";
@@ -27,9 +27,9 @@ export async function mountTrain(parent) {
   parent.append(make("div", { class: "train" }, make("aside", { class: "train-aside" }, fold, foot), main));
   go.addEventListener("click", () => begin());
 
-  const hero = new Hero(main, () => begin()), transport = new Transport(main, { onFork: () => panel.open(charts.pinned) });
+  const hero = new Hero(main, () => begin()), transport = new Transport(main, { onFork: () => panel.open(state.trainPinned) });
   const panel = new ForkPanel(main), noticed = new Noticed(main, () => begin()), runs = new RunList(main);
-  const charts = new Charts(main, { onPick: () => {} });
+  const charts = new Charts(main);
   const below = make("div", { class: "train-below" });
   main.append(below);
   const problems = new Problems(below), thumbnails = new Thumbnails(below);
@@ -78,11 +78,11 @@ export async function mountTrain(parent) {
     charts.soon();
   };
   on(["jobs", "trained"], () => { draw(); offer(); });
-  on(["curves", "trainScale", "theme"], () => charts.soon());
-  on(["trained"], () => { charts.pinned = null; panel.close(); look(); });
-  on(["sight", "theme"], look);
+  on(["curves", "trainScale"], () => charts.soon());
+  on(["trained"], () => { set({ trainStep: null, trainPinned: null }); panel.close(); look(); });
+  on(["sight"], look);
   on(["check", "recipe", "refusal"], () => { offer(); hero.draw(); });
-  new ResizeObserver(() => charts.soon()).observe(main);
+  new ResizeObserver(() => { charts.soon(); look(); }).observe(main);
   offer();
   draw();
   look();

@@ -2,14 +2,13 @@
 
 export const COLUMNS = ["step", "loss", "accuracy", "lr", "grad_norm", "tokens_per_s"];
 const smoothing = (count) => Math.max(0.05, Math.min(1, 2 / Math.sqrt(count))); // little at first, where much happens in few steps
-const SMOOTHED = ["loss", "accuracy", "grad_norm", "tokens_per_s"];
+export const SMOOTHED = ["loss", "accuracy", "grad_norm", "tokens_per_s"];
 
 export class History {
   constructor() {
     this.ghost = null; // {columns, smooth} from before a rewind
     this.columns = Object.fromEntries(COLUMNS.map((name) => [name, []]));
     this.smooth = Object.fromEntries(SMOOTHED.map((name) => [name, []]));
-    this.measure();
   }
 
   get length() {
@@ -25,7 +24,7 @@ export class History {
   take(after, rows) {
     const rewound = !rows.length && after < this.last;
     if (rewound && this.length > (this.ghost?.columns.step.length ?? 0)) {
-      this.ghost = { columns: this.columns, smooth: this.smooth, extents: this.extents };
+      this.ghost = { columns: this.columns, smooth: this.smooth };
     }
     if (after < this.last) this.cut(this.columns.step.filter((step) => step <= after).length);
     for (const row of rows) this.push(row);
@@ -36,22 +35,6 @@ export class History {
     for (const part of ["columns", "smooth"]) {
       this[part] = Object.fromEntries(Object.entries(this[part]).map(([name, values]) => [name, values.slice(0, count)]));
     }
-    this.measure();
-  }
-
-  // of what is drawn: its least and its most
-  measure() {
-    this.extents = Object.fromEntries(COLUMNS.map((name) => [name, { low: Infinity, high: -Infinity }]));
-    for (let i = 0; i < this.length; i++) this.widen(i);
-  }
-
-  widen(i) {
-    for (const name of COLUMNS) {
-      const value = (this.smooth[name] ?? this.columns[name])[i], extent = this.extents[name];
-      if (value == null) continue;
-      extent.low = Math.min(extent.low, value);
-      extent.high = Math.max(extent.high, value);
-    }
   }
 
   push(row) {
@@ -60,7 +43,6 @@ export class History {
       const value = row[COLUMNS.indexOf(name)], before = this.smooth[name].at(-1);
       this.smooth[name].push(before == null || value == null ? value ?? before ?? null : before + smoothing(this.length) * (value - before));
     }
-    this.widen(this.length - 1);
   }
 
   // How many losses were repeated after a rewind, and the first step whose loss is another one.
@@ -74,18 +56,5 @@ export class History {
       same++;
     }
     return { same, differs: null };
-  }
-
-  // index of the row at a step, or of the nearest one; null beyond the ends
-  at(step) {
-    const steps = this.columns.step;
-    if (!steps.length || step > steps.at(-1) || step < steps[0]) return null;
-    let low = 0, high = steps.length - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (steps[middle] < step) low = middle + 1;
-      else high = middle;
-    }
-    return low > 0 && step - steps[low - 1] < steps[low] - step ? low - 1 : low;
   }
 }

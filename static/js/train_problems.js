@@ -1,28 +1,30 @@
 // The same few held-out problems at every moment of a training: what the model says, what would be right.
 
 import { make } from "./dom.js";
-import { Figure } from "./figure.js";
-import { inLanguage, say } from "./words.js";
+import { save } from "./live/exports.js";
+import { inLanguage, say, sayInto } from "./words.js";
 
 const MOST = 40; // tokens of a problem that are written out
 
 export class Problems {
   constructor(parent) {
-    this.figure = new Figure(parent, { title: say("train.problems"), className: "train-problems", name: () => `innerview-problems-${this.sight?.key}`, keep: { csv: () => this.csv() } });
     this.table = make("table", {}, make("thead", {}, make("tr", {}, ...["", say("train.problem"), say("it_says"), say("train.right")].map((text) => make("th", { scope: "col" }, text)))));
     this.body = make("tbody");
     this.table.append(this.body);
-    this.figure.body.append(this.table);
+    this.caption = make("p", { class: "caption", "aria-live": "polite" });
+    const keep = make("button", { type: "button", class: "small", title: say("keep", { kind: "CSV" }), onclick: () => save(`innerview-problems-${this.sight.key}.csv`, new Blob([this.csv()], { type: "text/csv" })) }, "CSV");
+    this.element = make("figure", { class: "figure train-problems" }, make("div", { class: "figure-head" }, make("h3", {}, say("train.problems"))), make("div", { class: "figure-body" }, this.table), this.caption, make("div", { class: "keep" }, keep));
+    parent.append(this.element);
   }
 
   draw(sight) {
     const before = this.sight?.key === sight?.key ? this.sight : null;
     this.sight = sight;
-    this.figure.element.hidden = !sight?.problems.length;
-    if (this.figure.element.hidden) return;
+    this.element.hidden = !sight?.problems.length;
+    if (this.element.hidden) return;
     this.body.replaceChildren(...sight.problems.map((problem, i) => row(problem, before?.problems[i])));
     const right = sight.problems.filter(({ ok }) => ok).length, all = sight.problems.length;
-    this.figure.say(say(right === all ? "train.all_right" : right ? "train.some_right" : "train.none_right", { right, all, step: sight.step }));
+    sayInto(this.caption, say(right === all ? "train.all_right" : right ? "train.some_right" : "train.none_right", { right, all, step: sight.step }));
   }
 
   csv() {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
@@ -11,9 +13,10 @@ import core
 from app.i18n import WORDS, translate
 from app.service.training.requests import parameter_count
 from core.runs.recipes import make_recipe
-from tests.browser.page_driver import choose_run, page_state, wait_until
+from tests.browser.page_driver import choose_run, figure_data, page_state, wait_until
 from tests.browser.train_tab import choose_recipe, focused_run, open_train, press_control, press_train, wait_for_run
 
+REWOUND = "Back at the start. The pale curve is how it went before: continue, and it takes the same path."
 LONG = {"training": {"steps": 5000}}  # long enough to be caught while it runs
 SIZES = [(1440, 900), (1920, 1080), (390, 844)]
 
@@ -63,7 +66,12 @@ def test_training_moves_the_chart_and_every_tab_looks_at_it_afterwards(new_page,
     expect(page.locator(".train-status")).to_contain_text(f"step {recipe.training.steps} of {recipe.training.steps}")
     assert focused_run(page, "one.moments.length") > 0
     expect(page.locator(".train-problems tr.ok, .train-problems .ok").first).to_be_visible()
-    assert page.locator(".thumb canvas").count() > 0
+    maps = figure_data(page, ".train-thumbs")
+    assert maps and all(one["type"] == "heatmap" and len(one["z"]) == len(one["y"]) for one in maps)
+    assert_thumbnails_are_the_probe(page, maps)
+    shown = figure_data(page, ".train-figure")
+    losses = next(one["y"] for one in shown if one["yaxis"] == "y2" and one["line"]["width"] == 1)
+    assert losses[:30] == [step.loss for step in steps], "the curve holds the losses themselves"
     page.locator(".look-inside").click()
     wait_until(page, f"s.state.run === '{key}' && s.state.tab === '{tab}'")
     expect(page.locator("#run")).to_have_value(key)
@@ -77,6 +85,16 @@ def test_training_moves_the_chart_and_every_tab_looks_at_it_afterwards(new_page,
     expect(page.locator(".build-diagram .caption b").first).to_have_text(f"{parameter_count(recipe):,}")
     choose_run(page, "induction-gpt")
     choose_run(page, key)
+
+
+def assert_thumbnails_are_the_probe(page, maps) -> None:
+    sight = focused_run(page, "one.sight")
+    for head, drawn in zip(sight["heads"], maps, strict=False):
+        values = np.frombuffer(base64.b64decode(head["bytes"]), np.uint8).reshape(head["rows"], head["columns"])
+        np.testing.assert_array_equal(np.array(drawn["z"]), values / 255)
+    for gate, drawn in zip(sight["gates"], maps[len(sight["heads"]) :], strict=True):
+        values = np.frombuffer(base64.b64decode(gate["bytes"]), np.uint8).reshape(gate["time"], gate["units"]).T
+        np.testing.assert_allclose(np.array(drawn["z"]), gate["low"] + values / 255 * (gate["high"] - gate["low"]))
 
 
 def test_pause_step_rewind_and_the_same_losses_again(new_page):
@@ -95,7 +113,7 @@ def test_pause_step_rewind_and_the_same_losses_again(new_page):
     before = focused_run(page, "one.history.columns.loss")
     press_control(page, "rewind")
     wait_for_run(page, "one.history.length === 0 && one.job.index === 0")
-    expect(page.locator(".train-figure .caption")).to_have_text(WORDS["en"]["train.rewound"])
+    expect(page.locator(".train-figure .caption")).to_have_text(REWOUND)
     expect(page.locator(".train-below")).to_be_hidden()
     for name in ("[data-do=fork]", ".look-inside"):
         expect(page.locator(name)).to_have_attribute("title", WORDS["en"]["train.step_first"])
@@ -229,11 +247,12 @@ def test_arrow_keys_read_the_chart_and_leave_the_timeline_alone(new_page):
     press_train(page)
     wait_for_run(page, "one.job.status === 'done' && one.history.length === 40")
     moment = page_state(page, "s.state.snapshot")
-    page.locator("canvas[data-measure=loss]").focus()
+    page.locator(".train-figure .plot").focus()
+    page.keyboard.press("ArrowDown")  # from the accuracy to the loss
     for _ in range(5):
         page.keyboard.press("ArrowRight")
     loss = focused_run(page, "one.history.columns.loss[4]")
-    expect(page.locator(".train-chart-loss .tip")).to_have_text(f"step 5\n{loss!r}")
+    expect(page.locator(".train-figure .tip")).to_have_text(f"step 5\n{loss!r}")
     page.locator("body").click(position={"x": 700, "y": 70})
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Space")

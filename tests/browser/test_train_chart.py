@@ -6,9 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from app.figures.train_charts import learning_curves
+from app.figures.train_view import RunHistory, TrainView, caption_kind
 from tests.browser.page_driver import wait_until
 from tests.browser.train_tab import choose_recipe, focused_run, open_train, press_control, press_train, wait_for_run
 
@@ -17,7 +20,7 @@ BOXES = """(svg) => {
   const box = document.createElement("div");
   box.innerHTML = svg;
   document.body.append(box);
-  const found = [...box.querySelectorAll("text")].map((one) => {
+  const found = [...box.querySelectorAll("text")].filter((one) => one.textContent.trim()).map((one) => {
     const { left, top, right, bottom } = one.getBoundingClientRect();
     return [one.textContent, left, top + 2, right, bottom - 3]; // letters, without the room above and below them
   });
@@ -113,10 +116,11 @@ def test_the_caption_tells_the_numbers_that_stand_above_the_curves(new_page):
         expect(caption).to_contain_text(f"At step {step} ")
         sentence = caption.inner_text()
         right = re.search(r"right (\d+ %)", sentence)[1]
-        texts = re.findall(r"<text[^>]*>([^<]*)</text>", saved_svg(page))
-        assert texts[texts.index("accuracy in training") + 1] == right
+        texts = [re.sub("<[^>]*>", "", one) for one in re.findall(r"<text[^>]*>(.*?)</text>", saved_svg(page))]
+        assert f"accuracy in training  {right}" in [text.replace("\xa0", " ") for text in texts]
         if step > 1:
-            assert texts[texts.index("loss") + 1] == re.search(r"to ([\d.]+)\.", sentence)[1]
+            loss = re.search(r"to ([\d.]+)\.", sentence)[1]
+            assert f"loss  {loss}" in [text.replace("\xa0", " ") for text in texts]
     press_control(page, "stop")
 
 
@@ -126,12 +130,16 @@ def test_far_above_a_small_chance_is_not_chance(new_page):
     captions = {}
     for now in (0.03, 0.09):
         captions[now] = page.evaluate(
-            "(now) => import('/ours/js/train_caption.js').then(({ captionOf }) => captionOf({ moments: [], job:"
+            "(now) => import('/ours/js/train_arrays.js').then(({ factsOf }) => factsOf({ moments: [], job:"
             " { status: 'paused', chance: 0.03, goal: 0.99 }, history: { length: 1, last: 63, ghost: null,"
-            " repeated: () => null, smooth: { loss: [3], accuracy: [now] } } }))",
+            " repeated: () => null, smooth: { loss: [3], accuracy: [now] } } }).kind)",
             now,
         )
-    assert "no better than chance" in captions[0.03] and "no better" not in captions[0.09]
+    run = RunHistory("a", 1, "a", 63, np.array([[63, 3, 0.03, 0, 0, 0]], float), chance=0.03, goal=0.99)
+    for now, kind in captions.items():
+        run.rows[0, 2] = now
+        assert caption_kind(run, now) == kind, "the page tells it as Python does"
+        assert ("no better than chance" in learning_curves(TrainView([run], "a")).sentence()) == (now == 0.03)
 
 
 def test_a_run_trained_before_is_offered_as_such_and_described_when_drawn(new_page):

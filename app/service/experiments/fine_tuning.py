@@ -10,10 +10,13 @@ import json
 from functools import lru_cache
 from typing import Any, cast
 
+import numpy as np
 import torch
 
 import core
+from app.figures.fine_tuning import accuracy_by_labels
 from app.paths import STATIC
+from app.service.figure_payload import pack_figures
 from core.runs.recipes.fine_tuning import TASK, TUNING, fine_tuned, pretraining
 from core.runs.run import Run
 from core.runs.transfer import TransferRecipe
@@ -66,6 +69,14 @@ def platform_facts() -> dict[str, str]:
 def comparison() -> dict[str, Any]:
     """The stored results."""
     return json.loads(PATH.read_text("utf-8"))
+
+
+@lru_cache(maxsize=1)
+def comparison_figure() -> bytes:
+    facts = comparison()
+    accuracies = {method: np.array(facts[method]["accuracy"], np.float32) for method in METHODS}
+    figure = accuracy_by_labels(facts["labels"], facts["seeds"], accuracies, facts["evaluated_on"])
+    return pack_figures({"accuracy": figure}, {name: facts[name] for name in ("first_steps", "steps")})
 
 
 def main() -> None:

@@ -72,10 +72,10 @@ export function csvOf({ plot: { data }, spec, context }) {
 
 const flat = (values) => (values?.shape ? Array.from(values.data) : Array.from(values, (value) => (typeof value === "object" && value !== null ? flat(value) : value)).flat());
 
-function table({ z, x, y }, tokens) {
+function table({ name, z, x, y }, tokens) {
   const label = (axis, given, i) => tokens[axis]?.[i] ?? given?.[i] ?? i;
   const columns = Array.from(z[0] ?? [], (_, i) => label("x", x, i));
-  return lines([["", ...columns], ...Array.from(z, (row, i) => [label("y", y, i), ...row])]);
+  return lines([[name ?? "", ...columns], ...Array.from(z, (row, i) => [label("y", y, i), ...row])]);
 }
 
 const lines = (rows) => rows.map((row) => row.map(quoted).join(",")).join("\n") + "\n";

@@ -32,6 +32,8 @@ const KINDS = {
   },
   item: ({ of, index }, context) => evaluate(of, context)[evaluate(index, context)],
   curves: ({ of, low, high, part, row }, context) => curves(evaluate(of, context), low, high, part, evaluate(row, context)),
+  nearest: ({ of, x, to }, context) => nearest(evaluate(of, context), evaluate(x, context), evaluate(to, context)),
+  log1p: ({ of }, context) => Math.log1p(evaluate(of, context)),
   format({ template, values }, context) {
     const { language } = context.state;
     return fill(template[language] ?? template.en, evaluate(values, context), language);
@@ -45,6 +47,18 @@ function plain({ data, shape, unit }) {
   if (shape.length === 1) return values;
   if (shape.length > 2) return { data: values, shape };
   return Array.from({ length: shape[0] }, (_, row) => values.subarray(row * shape[1], (row + 1) * shape[1]));
+}
+
+// the value where the increasing x is nearest to that; null beyond its ends
+function nearest(values, x, to) {
+  if (to === null || !(x[0] <= to && to <= x[x.length - 1])) return null;
+  let low = 0, high = x.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (x[middle] < to) low = middle + 1;
+    else high = middle;
+  }
+  return values[low > 0 && to - x[low - 1] <= x[low] - to ? low - 1 : low];
 }
 
 // (row, column, y, x) side by side as one matrix with empty cells between
@@ -75,12 +89,13 @@ function curves(values, low, high, part, only) {
   return points;
 }
 
-// The keys of the state that an expression depends on.
+// The keys of the state that an expression depends on, and `#name` of every array: arrays may grow.
 export function keysOf(expression, keys = new Set()) {
   if (Array.isArray(expression)) expression.forEach((part) => keysOf(part, keys));
   else if (expression !== null && typeof expression === "object") {
     if (expression.$ === "state") keys.add(expression.key);
     if (expression.$ === "format" || expression.$ === "sentences") keys.add("language");
+    if (expression.$ === "slice") keys.add(`#${expression.array}`);
     if (expression.$ === "slice") expression.by.forEach((key) => (typeof key === "string" ? keys.add(key) : keysOf(key, keys)));
     else Object.values(expression).forEach((part) => keysOf(part, keys));
   }
@@ -92,11 +107,12 @@ export const fill = (template, values, language) => template.replace(/\{(\w+)(?:
 
 function write(value, mark, language) {
   if (value === null || value === undefined || Number.isNaN(value)) return "—";
-  const [, comma, digits, kind] = mark.match(/^(,?)(?:\.(\d+))?([%fg]?)$/) ?? [];
+  const [, comma, digits, kind] = mark.match(/^(,?)(?:\.(\d+))?([%fgr]?)$/) ?? [];
   if (typeof value === "string") return value;
   if (kind === "%") return `${share(100 * value, Number(digits ?? 0))}${language === "zh" ? "" : " "}%`;
-  if (kind === "g") return neat(value);
-  if (kind === "f" || digits) return minus(value.toFixed(digits ?? 2));
+  if (kind === "g") return digits ? brief(value, Number(digits)) : neat(value);
+  if (kind === "r") return exact(value);
+  if (kind === "f" || digits) return minus(comma ? value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }) : value.toFixed(digits ?? 2));
   return comma ? value.toLocaleString("en-US") : String(value);
 }
 
@@ -116,6 +132,13 @@ function neat(value) {
   }
   return minus(value.toFixed(size >= 1000 ? 1 : size >= 1 ? 2 : 4));
 }
+
+const extreme = (value) => value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e6);
+const power = (written) => written.replace(/e(.*)/, (_, sign) => ` × 10${[...sign].map((one) => RAISED[one]).join("")}`);
+// so many digits that count: 0.637, 1.46 × 10⁻⁴
+const brief = (value, digits) => minus(extreme(value) ? power(value.toExponential(digits - 1)) : String(Number(value.toPrecision(digits))));
+// all digits there are
+const exact = (value) => minus(extreme(value) ? power(value.toExponential()) : String(value));
 
 const RAISED = { "-": "⁻", "+": "", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 const minus = (digits) => digits.replace(/^-/, /[1-9]/.test(digits) ? "−" : ""); // a true one, and none before zero

@@ -1,40 +1,49 @@
 // Words beside and above a picture, as many as there is room for: labels at an x in rows of which none meets another, names
 // at the ends of lines.
 
-const BESIDE = 6, APART = 10, ROWS = 2, MOST = 6; // px between words and their line, between two words; rows; how many labels
+const BESIDE = 6, APART = 10, MOST = 6; // px between words and their line, between two words; how many labels
 const NARROW = 560; // px of a picture that has no room for names beside it
 const ruler = document.createElement("canvas").getContext("2d");
 
 // labels: [{x, text, rank, about}] → {annotations, shapes} of Plotly: the words, and lines from the picture up to them; of
 // several labels at one x the first, with how many more there are
-export function placed(labels, plot, state, colour) {
-  const { xaxis, yaxis, margin, font, width } = plot._fullLayout, line = font.size + 4, taken = [], annotations = [], shapes = [];
-  if (width < NARROW) return { annotations, shapes };
+export function placed(labels, plot, state, colour, { label_rows: rows, label_width: least }) {
+  const { xaxis, yaxis, margin, font, width } = plot._fullLayout, line = font.size + 4;
+  if (width < least) return { annotations: [], shapes: [] };
   ruler.font = `${font.size}px ${font.family}`;
   const left = xaxis._offset, right = xaxis._offset + xaxis._length + margin.r - 4;
   const groups = grouped(labels, state).slice(0, MOST).map((group) => ({ ...group, at: xaxis._offset + xaxis.d2p(group.x) }));
-  for (const { x, at, text } of groups) {
+  const words = groups.map(({ x, at, text }) => {
+    const over = (from, to) => groups.some((other) => other.at !== at && other.at > from - 3 && other.at < to + 3); // another's line
     const wide = ruler.measureText(text).width;
-    const ways = Array.from({ length: ROWS * 2 }, (_, i) => ({ row: i >> 1, before: i % 2 === 1 }));
-    const way = ways.find(({ row, before }) => {
-      const from = before ? at - BESIDE - wide : at + BESIDE, word = { row, at, from, to: from + wide };
-      if (from < left || word.to > right || taken.some((other) => meet(word, other) || cross(word, other) || cross(other, word))) return false;
-      if (row === 0 && groups.some((other) => other.at !== at && other.at > word.from - 3 && other.at < word.to + 3)) return false; // not over another's line
-      taken.push(word);
-      return true;
-    });
-    if (!way) continue;
-    annotations.push({ x, y: 1, yref: "paper", yshift: 8 + way.row * line, text, showarrow: false, font: { color: colour },
-      xanchor: way.before ? "right" : "left", xshift: way.before ? -BESIDE : BESIDE, yanchor: "bottom" });
-    shapes.push({ type: "line", x0: x, x1: x, yref: "paper", y0: 1, y1: 1 + (14 + way.row * line) / yaxis._length, line: { color: colour, width: 1, dash: "dot" } });
-  }
+    const ways = Array.from({ length: rows * 2 }, (_, i) => ({ x, text, at, row: i >> 1, before: i % 2 === 1, from: i % 2 ? at - BESIDE - wide : at + BESIDE, to: i % 2 ? at - BESIDE : at + BESIDE + wide }));
+    return ways.filter(({ from, to, row }) => from >= left && to <= right && !(row === 0 && over(from, to)));
+  });
+  const found = most(words), top = yaxis.domain[1], whole = yaxis._length / (top - yaxis.domain[0]);
+  const annotations = found.map(({ x, text, row, before }) => ({ x, y: top, yref: "paper", yshift: 8 + row * line, text, showarrow: false, font: { color: colour },
+    xanchor: before ? "right" : "left", xshift: before ? -BESIDE : BESIDE, yanchor: "bottom" }));
+  const shapes = found.map(({ x, row }) => ({ type: "line", x0: x, x1: x, yref: "paper", y0: top, y1: top + (14 + row * line) / whole, line: { color: colour, width: 1, dash: "dot" } }));
   return { annotations, shapes };
+}
+
+// One way for each word, so that as many as can be find a place; of equally many, those of the first words.
+function most([ways, ...rest], taken = []) {
+  if (!ways) return taken;
+  let best = [];
+  for (const way of ways) {
+    if (taken.some((other) => meet(way, other) || cross(way, other) || cross(other, way))) continue;
+    const tried = most(rest, [...taken, way]);
+    if (tried.length > best.length) best = tried;
+    if (best.length === taken.length + rest.length + 1) return best;
+  }
+  const without = most(rest, taken);
+  return without.length > best.length ? without : best;
 }
 
 function grouped(labels, state) {
   const chosen = ({ about }) => Number(Object.keys(about).length > 0 && Object.entries(about).every(([key, value]) => state[key] === value));
   const groups = new Map(), before = (a, b) => a.rank - b.rank || chosen(b) - chosen(a) || a.x - b.x;
-  for (const label of [...labels].sort(before)) groups.set(label.x, [...(groups.get(label.x) ?? []), label]);
+  for (const label of labels.filter(({ text }) => text).sort(before)) groups.set(label.x, [...(groups.get(label.x) ?? []), label]);
   return [...groups.values()].map(([first, ...more]) => ({ x: first.x, text: first.text + (more.length ? ` +${more.length}` : "") }));
 }
 

@@ -1,6 +1,7 @@
 // Plays live figures (app/figures/live.py): when the page's state changes, the attributes bound to it are read from the
 // arrays again and moved with Plotly's restyle and relayout. Nothing here knows what is drawn.
 
+import { Crosshair } from "./crosshair.js";
 import { evaluate, keysOf } from "./expressions.js";
 import { named, placed } from "./labels.js";
 import { poster } from "./poster.js";
@@ -82,6 +83,7 @@ export class LiveFigure {
     Object.assign(this, { spec, arrays, every: null });
     this.bound = Object.entries(spec.bindings).map(([path, expression]) => ({ path: parsed(path), expression, keys: keysOf(expression) }));
     this.words = Object.fromEntries(["title", "caption"].map((part) => [part, keysOf(spec[part])]));
+    this.fitted = keysOf(spec.labels.map(({ text }) => text));
     this.say(null);
     if (!this.Plotly) this.paintPoster();
     return (this.drawn = this.begin(spec));
@@ -105,7 +107,11 @@ export class LiveFigure {
     if (!this.plot.clientWidth) return void (this.undrawn = true); // in a tab that is not open
     this.undrawn = false;
     const { data, layout } = structuredClone(this.spec.figure), { templates, state, typeSize } = this.player.page;
-    for (const { path, expression } of this.bound) put({ data, layout }, path, evaluate(expression, this.context));
+    for (const binding of this.bound) {
+      const value = evaluate(binding.expression, this.context);
+      if (binding.path.trace === null) binding.written = JSON.stringify(value);
+      put({ data, layout }, binding.path, value);
+    }
     Object.assign(layout, { template: templates[state.theme], ...this.size() });
     if (typeSize) layout.font = { ...layout.font, size: typeSize() };
     this.part?.forEach((range, i) => range && Object.assign(layout[`${"xy"[i]}axis`], { range }));
@@ -117,6 +123,7 @@ export class LiveFigure {
     this.fit();
     if (first) this.listen();
     this.cursor?.place();
+    this.crosshair?.place();
   }
 
   size() {
@@ -134,6 +141,7 @@ export class LiveFigure {
         this.move(WIDTH);
         this.fit();
         this.cursor?.place();
+        this.crosshair?.place();
       });
     }
     if (this.stale.size) this.move(new Set());
@@ -153,9 +161,13 @@ export class LiveFigure {
     this.stale = new Set();
     const moving = this.bound.filter((binding) => meets(binding.keys, keys)), traces = [...new Set(moving.map(({ path }) => path.trace))].filter((trace) => trace !== null);
     const update = {}, layout = {};
-    for (const { path, expression } of moving) {
-      const value = evaluate(expression, this.context);
-      if (path.trace === null) layout[path.rest] = value;
+    for (const binding of moving) {
+      const { path, expression } = binding, value = evaluate(expression, this.context);
+      if (path.trace === null) {
+        const written = JSON.stringify(value); // what stays as it is costs no redraw of the axes
+        if (written !== binding.written) layout[path.rest] = value;
+        binding.written = written;
+      }
       else (update[path.rest] ??= traces.map(() => undefined))[traces.indexOf(path.trace)] = value; // undefined: as it is
     }
     if (keys.has("theme")) layout.template = this.player.page.templates[this.player.page.state.theme];
@@ -164,12 +176,13 @@ export class LiveFigure {
     else if (Object.keys(layout).length) this.Plotly.relayout(this.plot, layout);
     if (keys.has("language") || keys.has("theme") || this.refits(keys)) this.fit();
     if (keys.has(this.spec.cursor?.key)) this.cursor?.place();
+    this.crosshair?.place();
   }
 
   // whether labels or the ends of named lines are elsewhere now
   refits(keys) {
     if (this.spec.names && this.bound.some((binding) => binding.path.trace !== null && meets(binding.keys, keys))) return true;
-    return this.spec.labels.some(({ about }) => Object.keys(about).some((key) => keys.has(key)));
+    return meets(this.fitted, keys) || this.spec.labels.some(({ about }) => Object.keys(about).some((key) => keys.has(key)));
   }
 
   // More points at the ends of traces, as training makes them: [{trace, x: […], y: […]}]
@@ -201,6 +214,7 @@ export class LiveFigure {
     });
     this.plot.on("plotly_relayout", () => { this.fitTokens(); this.tellZoom(); });
     if (this.spec.cursor) this.cursor = new Cursor(this);
+    if (this.spec.crosshair) this.crosshair = new Crosshair(this);
   }
 
   // The tokens at these places of the axes, told to the others; both may lie on one axis.
@@ -221,12 +235,26 @@ export class LiveFigure {
     const [axis, by] = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] }[event.key] ?? [];
     const [key, count] = this.spec.arrows[axis] ?? [];
     if (this.spec.zoom && event.key in ZOOM_KEYS) this.zoom(ZOOM_KEYS[event.key]);
+    if (this.spec.reads && !key) return this.read(event);
     if (!key) return;
     event.preventDefault();
     event.stopPropagation();
     const { state, set } = this.player.page;
     set({ [key]: Math.max(0, Math.min(count - 1, Number(state[key] ?? 0) + by)) });
     this.pointFrom((of) => Number(state[this.spec.arrows[of][0]]));
+  }
+
+  // The hover text, moved by keys through the cells of heatmaps, one after the other.
+  read(event) {
+    const maps = this.plot.data.flatMap(({ type }, trace) => (type === "heatmap" ? [trace] : []));
+    const move = { ArrowUp: [0, -1, 0], ArrowDown: [0, 1, 0], ArrowLeft: [0, 0, -1], ArrowRight: [0, 0, 1], PageUp: [-1, 0, 0], PageDown: [1, 0, 0] }[event.key];
+    if (!move || !maps.length) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const [map, row, column] = (this.reading ?? [0, 0, -1]).map((at, i) => at + move[i]), kept = (at, count) => Math.max(0, Math.min(count - 1, at));
+    const at = kept(map, maps.length), { z } = this.plot.data[maps[at]], cell = [kept(row, z.length), kept(column, z[0].length)], { xaxis, yaxis } = this.plot._fullData[maps[at]];
+    this.reading = [at, ...cell];
+    this.Plotly.Fx.hover(this.plot, [{ curveNumber: maps[at], pointNumber: cell }], [`${xaxis}${yaxis}`]);
   }
 
   // Tokens that are pointed at elsewhere: their rows and columns here, and what is to be said of them.
@@ -259,7 +287,7 @@ export class LiveFigure {
     const { labels, names, figure } = this.spec, { state, templates } = this.player.page;
     if (!labels.length && !names) return;
     const words = labels.map((label) => ({ ...label, text: evaluate(label.text, this.context) }));
-    const { annotations, shapes } = placed(words, this.plot, state, templates[state.theme].layout.colorway[2]);
+    const { annotations, shapes } = placed(words, this.plot, state, templates[state.theme].layout.colorway[2], this.spec);
     const own = (part) => (this.plot.layout[part] ?? []).slice(0, figure.layout[part]?.length ?? 0), all = [...own("annotations"), ...annotations];
     this.Plotly.relayout(this.plot, { ...(names ? named(this.plot, all) : { annotations: all }), ...(labels.length ? { shapes: [...own("shapes"), ...shapes] } : {}) });
   }
