@@ -63,7 +63,7 @@ export function mountSidebar(parent) {
   on(["look"], () => {
     if (document.activeElement !== box) box.value = shown.look.text;
     tokens.replaceChildren(...shown.look.axes.source.map((token, i) => make("button", {
-      type: "button", class: "token", title: say("token_help"), tabindex: i ? -1 : 0, onclick: () => set({ step: i, cell: [i, state.cell?.[1] ?? i] }),
+      type: "button", class: "token", title: say("token_help"), tabindex: i ? -1 : 0, onclick: () => set({ position: i, cell: [i, state.cell?.[1] ?? i] }),
     }, token)));
   });
   on(["problem"], () => {

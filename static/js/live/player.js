@@ -3,6 +3,7 @@
 
 import { evaluate, keysOf } from "./expressions.js";
 import { named, placed } from "./labels.js";
+import { namesBeside } from "./point_names.js";
 import { poster } from "./poster.js";
 
 const CONFIG = { displayModeBar: false, responsive: false, doubleClick: "reset", showSendToCloud: false };
@@ -112,6 +113,7 @@ export class LiveFigure {
 
   size() {
     const width = this.plot.clientWidth, { height } = this.spec;
+    if (Array.isArray(height)) return { width, height: Math.max(height[0], Math.min(height[2] ?? Infinity, window.innerHeight - height[1] * (this.player.page.typeSize?.() ?? 13) / 13)) };
     return { width, height: height === "square" ? Math.min(width, Math.max(300, window.innerHeight - 330)) : height };
   }
 
@@ -153,6 +155,7 @@ export class LiveFigure {
 
   // whether labels or the ends of named lines are elsewhere now
   refits(keys) {
+    if (this.spec.point_names && meets(keysOf(this.spec.point_names), keys)) return true;
     if (this.spec.names && this.bound.some((binding) => binding.path.trace !== null && meets(binding.keys, keys))) return true;
     return this.spec.labels.some(({ about }) => Object.keys(about).some((key) => keys.has(key)));
   }
@@ -170,12 +173,13 @@ export class LiveFigure {
       if (!element || (changed && !meets(this.words[part], changed))) continue;
       const sentence = evaluate(this.spec[part], this.context);
       element.replaceChildren(...emphasised(sentence));
-      if (part === "caption") this.plot.setAttribute("aria-label", sentence.replaceAll("**", ""));
+      if (part === "caption") this.plot.setAttribute("aria-label", [sentence, evaluate(this.spec.description, this.context)].filter(Boolean).join(" ").replaceAll("**", ""));
     }
   }
 
   listen() {
     this.plot.on("plotly_click", ({ points: [point] }) => Object.keys(this.spec.click).length && !this.spec.cursor && this.player.page.set(this.picked(point)));
+    this.plot.addEventListener("click", (event) => this.pickRow(event));
     this.plot.on("plotly_hover", ({ points: [point] }) => {
       this.hovered = Object.keys(this.spec.click).length ? point : null;
       for (const [axis, name] of Object.entries(this.spec.links)) this.player.point({ axis: name, index: indexOf(point, axis) }, this);
@@ -191,17 +195,31 @@ export class LiveFigure {
   // What a click on a point sets in the state.
   picked(point) {
     const state = { x: indexOf(point, "x"), y: indexOf(point, "y"), point: point.pointNumber, curve: point.curveNumber, customdata: point.customdata };
-    const value = (from) => (typeof from === "string" ? state[from] : evaluate(from, { arrays: this.arrays, state }));
-    return Object.fromEntries(Object.entries(this.spec.click).map(([key, from]) => [key, value(from)]));
+    return Object.fromEntries(Object.entries(this.spec.click).map(([key, from]) => [key, this.valueOf(from, state)]).filter(([, value]) => value !== undefined));
+  }
+
+  valueOf(from, clicked) {
+    return typeof from === "string" ? clicked[from] : evaluate(from, { arrays: this.arrays, state: { ...clicked, ...this.player.page.state } });
+  }
+
+  // A click on a row's name, left of the plot, chooses the row alone.
+  pickRow({ clientX, clientY }) {
+    const { xaxis, yaxis } = this.plot._fullLayout, box = this.plot.getBoundingClientRect(), at = clientY - box.top - yaxis._offset;
+    if (clientX - box.left >= xaxis._offset || at < 0 || at > yaxis._length || this.spec.cursor) return;
+    const uses = (from, axis) => from === axis || keysOf(from).has(axis), y = Math.round(yaxis.p2l(at));
+    const rows = Object.entries(this.spec.click).filter(([, from]) => uses(from, "y") && !uses(from, "x"));
+    if (rows.length) this.player.page.set(Object.fromEntries(rows.map(([key, from]) => [key, this.valueOf(from, { y })])));
   }
 
   onKey(event) {
     const [axis, by] = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] }[event.key] ?? [];
-    const [key, count] = this.spec.arrows[axis] ?? [];
+    const [key, of] = this.spec.arrows[axis] ?? [], { state, set } = this.player.page;
     if (!key) return;
     event.preventDefault();
     event.stopPropagation();
-    this.player.page.set({ [key]: Math.max(0, Math.min(count - 1, Number(this.player.page.state[key] ?? 0) + by)) });
+    const values = typeof of === "number" ? null : evaluate(of, this.context), count = values?.length ?? of; // in their order
+    const next = Math.max(0, Math.min(count - 1, (values ? values.indexOf(state[key]) : Number(state[key] ?? 0)) + by));
+    set({ [key]: values ? values[next] : next });
   }
 
   // A token that is pointed at elsewhere: its row and its column here.
@@ -222,10 +240,13 @@ export class LiveFigure {
   // What depends on the room there is.
   fit() {
     this.fitTokens();
-    const { labels, names, figure } = this.spec, { state, templates } = this.player.page;
-    if (!labels.length && !names) return;
+    const { labels, names, figure, point_names: points } = this.spec, { state, templates } = this.player.page;
+    if (!labels.length && !names && !points) return;
     const words = labels.map((label) => ({ ...label, text: evaluate(label.text, this.context) }));
     const annotations = [...(this.plot.layout.annotations ?? []).slice(0, figure.layout.annotations?.length ?? 0), ...placed(words, this.plot, state, templates[state.theme].layout.colorway[2])];
+    const beside = points ? namesBeside(evaluate(points, this.context), this.plot) : [];
+    annotations.push(...beside);
+    if (points?.legend) return void this.Plotly.relayout(this.plot, { annotations, showlegend: beside.length < points.text.length });
     this.Plotly.relayout(this.plot, names ? named(this.plot, annotations) : { annotations });
   }
 
@@ -239,7 +260,7 @@ export class LiveFigure {
       if (this.every?.[axis] === every) continue;
       this.every = { ...this.every, [axis]: every };
       const places = tokens.map((_, i) => i).filter((i) => i % every === 0);
-      Object.assign(changes, { [`${axis}axis.tickvals`]: places, [`${axis}axis.ticktext`]: places.map((i) => tokens[i]) });
+      Object.assign(changes, { [`${axis}axis.tickvals`]: places, [`${axis}axis.ticktext`]: places.map((i) => plainText(tokens[i])) });
     }
     if (Object.keys(changes).length) this.Plotly.relayout(this.plot, changes);
   }
@@ -297,6 +318,7 @@ class Cursor {
 }
 
 const meets = (some, others) => { for (const one of some) if (others.has(one)) return true; return false; };
+const plainText = (token) => (token.length > 14 ? `${[...token.slice(0, 60)].slice(0, 13).join("")}…` : token).replaceAll("&", "&amp;").replaceAll("<", "&lt;"); // as app/figures/axes.py
 const longest = (tokens) => tokens.reduce((most, token) => Math.max(most, token.length), 1);
 
 // the index of a heatmap's row or column, or of a point

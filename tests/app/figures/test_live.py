@@ -5,7 +5,22 @@ import plotly.graph_objects as go
 import pytest
 
 from app.figures.attention import all_heads, one_head, report_card
-from app.figures.expressions import Affine, Array, Choose, Format, State, Tile, evaluate, keys_of, to_json
+from app.figures.expressions import (
+    Affine,
+    Array,
+    Choose,
+    Concat,
+    Each,
+    Fill,
+    Format,
+    State,
+    Take,
+    Tile,
+    Transpose,
+    evaluate,
+    keys_of,
+    to_json,
+)  # fmt: skip
 from app.figures.live import Live
 from app.figures.numbers import fill
 from app.figures.training import running_mean, timeline
@@ -48,6 +63,19 @@ def test_slices_and_tiles():
         WEIGHTS["a", "b", "c", "d", "e"]
 
 
+def test_columns_transposes_and_texts_for_each():
+    state = {"head": 2, "x": 1}
+    np.testing.assert_array_equal(evaluate(WEIGHTS[:, "head", 0], state), WEIGHTS.values[:, 2, 0])
+    np.testing.assert_array_equal(evaluate(WEIGHTS["x", :, :, 3], state), WEIGHTS.values[1, :, :, 3])
+    np.testing.assert_array_equal(evaluate(Transpose(WEIGHTS[0, "head"]), state), WEIGHTS.values[0, 2].T)
+    row = WEIGHTS[0, 0, 0]
+    np.testing.assert_array_equal(
+        evaluate(Concat([row, Affine(row, scale=State("head"))]), state), [0, 1, 2, 3, 0, 2, 4, 6]
+    )
+    assert evaluate(Each(Fill("{a} {x:+.1f}", a=["p", "q"], x=Take(row, [3, 0]))), state) == ["p +3.0", "q +0.0"]
+    assert keys_of(Each(Fill("{x}", x=WEIGHTS[:, "head"]))) == {"head", "language"}
+
+
 @pytest.mark.parametrize(
     ("template", "values", "written"),
     [
@@ -59,6 +87,10 @@ def test_slices_and_tiles():
         ("{x:.2f}", {"x": float("nan")}, "—"),
         ("{x}", {"x": None}, "—"),
         ("{x}", {"x": "{y}"}, "{y}"),
+        ("{x:+.2f}", {"x": 0.5}, "+0.50"),
+        ("{x:+.2f}", {"x": -0.5}, "−0.50"),
+        ("{x:6.1f}", {"x": 12.34}, "\u00a0\u00a012.3"),
+        ("{x:4}", {"x": "±1"}, "\u00a0\u00a0±1"),
     ],
 )
 def test_numbers_as_they_are_read(template, values, written):

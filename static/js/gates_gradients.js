@@ -1,0 +1,61 @@
+// How much of the loss's gradient reaches each token: asked for run by run, so that each line is there as soon as it can be.
+
+import { askArrays, Refusal } from "./api.js";
+import { chips, make } from "./dom.js";
+import { pictured, question, runTitle } from "./gates_data.js";
+import { Picture } from "./live/picture.js";
+import { set, shown, state } from "./store.js";
+import { say } from "./words.js";
+
+const OF = ["input", "long", "untrained"], MOST_ANSWERS = 100;
+
+export class Gradients {
+  constructor(parent) {
+    this.picture = new Picture(parent, { className: "gates-gradient", about: () => (this.of === "input" ? pictured() : say(`gates.gradient_help.${this.of}`)) });
+    this.switch = make("div", { class: "chips" });
+    this.waiting = make("p", { class: "waiting", hidden: true });
+    this.picture.tools.append(this.switch);
+    parent.append(this.waiting);
+    this.answers = new Map(); // question → its answer
+  }
+
+  get of() {
+    return OF.includes(state.gradientOf) ? state.gradientOf : "input";
+  }
+
+  draw() {
+    if (state.gatesView !== "gradient") {
+      this.asked = null;
+      this.waiting.hidden = true;
+      return this.picture.show(null);
+    }
+    chips(this.switch, OF.map((value) => ({ value, text: say(`gates.gradient_of.${value}`), title: say(`gates.gradient_help.${value}`) })), this.of, (gradientOf) => set({ gradientOf }), say("gates.view.gradient"));
+    const runs = shown.gates.runs[this.of], questions = runs.map((_, i) => JSON.stringify({ ...question(), of: this.of, runs: runs.slice(0, i + 1), layer: this.of === "input" ? state.recurrent_layer : "" }));
+    if (this.asked?.join() === questions.join()) return;
+    this.asked = questions;
+    this.ask(questions, runs);
+  }
+
+  async ask(questions, runs) {
+    const newest = () => this.asked === questions, known = questions.findLastIndex((one) => this.answers.has(one));
+    for (let i = Math.max(0, known); i < questions.length && newest(); i++) {
+      this.waiting.hidden = this.answers.has(questions[i]);
+      this.waiting.textContent = say("gates.computing", { name: runTitle(runs[i]) });
+      try {
+        await this.take(questions[i], newest);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        if (newest()) this.waiting.textContent = error.message;
+        return;
+      }
+    }
+    if (newest()) this.waiting.hidden = true;
+  }
+
+  async take(asked, newest) {
+    if (this.answers.size > MOST_ANSWERS) this.answers.clear();
+    if (!this.answers.has(asked)) this.answers.set(asked, await askArrays("gates/gradients", JSON.parse(asked)));
+    const { figures, arrays } = this.answers.get(asked);
+    if (newest()) this.picture.show(figures.gradient, arrays);
+  }
+}
