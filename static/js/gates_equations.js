@@ -8,8 +8,7 @@ import { say } from "./words.js";
 
 const FEWEST = 3, MOST = 7; // decimals of what goes in; what comes out has FEWEST
 const LETTER = { input: "i", forget: "f", candidate: "g", output: "o", cell: "c", hidden: "h", reset: "r", update: "z" };
-const sigma = (x) => 1 / (1 + Math.exp(-x));
-const FUNCTION = { σ: sigma, tanh: Math.tanh, relu: (x) => Math.max(0, x) };
+const FUNCTION = { σ: (x) => 1 / (1 + Math.exp(-x)), tanh: Math.tanh, relu: (x) => Math.max(0, x) };
 
 export class Equations {
   constructor(parent) {
@@ -48,10 +47,9 @@ export class Equations {
 
 // The numbers of one unit at one position and snapshot; `before` is the position read before, or what there was at first.
 function cellAt() {
-  const t = position(), at = [state.snapshot, t, unit()], { backwards, activation } = layer();
+  const t = position(), at = [state.snapshot, t, unit()], { backwards } = layer();
   const earlier = backwards ? t + 1 : t - 1, started = earlier >= 0 && earlier < tokens().length;
   return {
-    activation,
     now: (name) => array(name).value(...at),
     before: (name) => (started ? array(name).value(at[0], earlier, at[2]) : array(`${name}.first`).value(at[0], at[2])),
     read: (name) => array(`${name}.read`).value(...at),
@@ -73,7 +71,7 @@ function gate(cell, name, f) {
 }
 
 const LINES = {
-  rnn: (cell) => [gate(cell, "hidden", cell.activation)],
+  rnn: (cell) => [gate(cell, "hidden", layer().activation)],
   gru: (cell) => {
     const [r, z, n, h, x, k] = [cell.now("reset"), cell.now("update"), cell.now("candidate"), cell.before("hidden"), cell.read("candidate"), cell.kept("candidate")];
     return [

@@ -32,30 +32,23 @@ export class Gradients {
     chips(this.switch, OF.map((value) => ({ value, text: say(`gates.gradient_of.${value}`), title: say(`gates.gradient_help.${value}`) })), this.of, (gradientOf) => set({ gradientOf }), say("gates.view.gradient"));
     const runs = shown.gates.runs[this.of], questions = runs.map((_, i) => JSON.stringify({ ...question(), of: this.of, runs: runs.slice(0, i + 1), layer: this.of === "input" ? state.recurrent_layer : "" }));
     if (this.asked?.join() === questions.join()) return;
+    if (this.answers.size > MOST_ANSWERS) this.answers.clear();
     this.asked = questions;
     this.ask(questions, runs);
   }
 
   async ask(questions, runs) {
-    const newest = () => this.asked === questions, known = questions.findLastIndex((one) => this.answers.has(one));
-    for (let i = Math.max(0, known); i < questions.length && newest(); i++) {
+    const first = Math.max(0, questions.findLastIndex((one) => this.answers.has(one)));
+    for (let i = first; i < questions.length; i++) {
       this.waiting.hidden = this.answers.has(questions[i]);
       this.waiting.textContent = say("gates.computing", { name: runTitle(runs[i]) });
-      try {
-        await this.take(questions[i], newest);
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        if (newest()) this.waiting.textContent = error.message;
-        return;
-      }
+      const answer = this.answers.get(questions[i]) ?? await askArrays("gates/gradients", JSON.parse(questions[i])).catch((error) => error);
+      if (answer instanceof Error && !(answer instanceof Refusal)) throw answer;
+      if (answer.figures) this.answers.set(questions[i], answer);
+      if (this.asked !== questions) return; // there is a newer question
+      if (!answer.figures) return void (this.waiting.textContent = answer.message);
+      this.picture.show(answer.figures.gradient, answer.arrays);
     }
-    if (newest()) this.waiting.hidden = true;
-  }
-
-  async take(asked, newest) {
-    if (this.answers.size > MOST_ANSWERS) this.answers.clear();
-    if (!this.answers.has(asked)) this.answers.set(asked, await askArrays("gates/gradients", JSON.parse(asked)));
-    const { figures, arrays } = this.answers.get(asked);
-    if (newest()) this.picture.show(figures.gradient, arrays);
+    this.waiting.hidden = true;
   }
 }

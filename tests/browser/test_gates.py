@@ -185,6 +185,7 @@ def test_a_click_chooses_unit_and_step_and_arrow_keys_do_too(new_page):
     expect(page.locator(".gates-equations h3")).to_contain_text(f"({step - 1})")
     page.keyboard.press("ArrowUp")
     assert page_state(page, "s.state.point") == "cell"
+    page.keyboard.press("ArrowDown")
     page.locator(".gates-units .plot").focus()
     page.keyboard.press("ArrowDown")
     assert page_state(page, "s.state.unit") == order[17], "in the order of the rows"
@@ -369,7 +370,7 @@ def test_path_and_gradient_can_be_read_moved_by_keys_and_kept(new_page, run, siz
     page = open_gates(new_page, run, size)
     for view, name in (("path", "gates.view.path"), ("gradient", "gates.view.gradient")):
         chip(page, WORD[name])
-        box = page.locator(".gates-left .js-plotly-plot:visible")
+        box = page.locator(f".gates-{view} .js-plotly-plot")
         expect(box).to_have_attribute("aria-label", re.compile(r"\d"))
         page.wait_for_timeout(300)
         assert find_faults(page) == []
@@ -380,7 +381,7 @@ def test_path_and_gradient_can_be_read_moved_by_keys_and_kept(new_page, run, siz
         page.keyboard.press("ArrowLeft")
         assert page_state(page, "s.state.position") == step - 1 and page_state(page, "s.state.snapshot") == moment
         with page.expect_download() as arriving:
-            page.locator(".figure:visible", has=box).locator(".keep").get_by_text("SVG").click()
+            page.locator(f".gates-{view} .keep").get_by_text("SVG").click()
         svg = Path(arriving.value.path()).read_text("utf-8")
         assert WORD[name] in svg and str(INTRODUCTIONS[run].title) in svg, f"{view}: its title and what it is of"
 
