@@ -5,8 +5,9 @@ kinds, each plain data:
 
     weights["snapshot", "layer", "head"]      a slice of an array, chosen by keys of the state
     State("snapshot")                         the state itself
-    Affine(State("key"), offset=-0.5)         scale · x + offset, rounded down where `whole`
     Clip(Affine(State("width"), …), 4, 90)    not below, not above
+    values["snapshot", :, "unit"]             with all of an axis where there is a colon
+    Affine(State("key"), offset=-0.5)         scale · x + offset, rounded down where `whole`; of arrays, each number
     Choose(roles["snapshot"], ["a", "b"])     one of several expressions, by an index or a key
     Tile(weights["snapshot"], 2, 1)           (row, column, y, x) side by side as one matrix, with gaps
     Format("{share:.0%} of {n:,}", share=…)   a sentence in the reader's language; its template is a gettext message
@@ -17,6 +18,9 @@ kinds, each plain data:
     Curves(weights[…], 0.1, 0.3, "y")         weights between two limits as curves from their row to their column
     Nearest(values, x, State("step"))         the value where the increasing x is nearest to that; none beyond its ends
     Log1p(State("step"))                      ln(1 + x), as steps lie on a log scale that has a 0
+    Transpose(rows)                           rows as columns
+    Concat([a, b])                            the values of one array after those of another
+    Each(Fill("{unit} {r:+.2f}", …))          a list of texts, one for each of its values
 
 Lists and dicts of expressions are expressions; anything else stands for itself. `State("width")` is that of the picture in
 px, so that what is written into it can follow the room there is.
@@ -50,7 +54,7 @@ class Array:
     unit: float = 1.0
 
     def __getitem__(self, keys: Any) -> Slice:
-        by = keys if isinstance(keys, tuple) else (keys,)
+        by = tuple(None if isinstance(key, slice) else key for key in (keys if isinstance(keys, tuple) else (keys,)))
         if len(by) > self.values.ndim:
             raise IndexError(f"{self.name} has {self.values.ndim} axes, not {len(by)}.")
         return Slice(self, by)
@@ -58,7 +62,7 @@ class Array:
 
 @dataclass(frozen=True, eq=False)
 class Slice(Expression):
-    """`array[state[by[0]], state[by[1]], …]`; an index beyond the end stands for the last."""
+    """`array[state[by[0]], state[by[1]], …]`; an index beyond the end stands for the last, None for all of an axis."""
 
     array: Array
     by: tuple[Any, ...] = ()
@@ -72,8 +76,8 @@ class State(Expression):
 @dataclass(frozen=True)
 class Affine(Expression):
     of: Any
-    scale: float = 1.0
-    offset: float = 0.0
+    scale: Any = 1.0
+    offset: Any = 0.0
     whole: bool = False  # rounded down
 
 
@@ -161,6 +165,25 @@ class Log1p(Expression):
     of: Any
 
 
+@dataclass(frozen=True)
+class Transpose(Expression):
+    """(y, x) → (x, y)"""
+
+    of: Any
+
+
+@dataclass(frozen=True)
+class Concat(Expression):
+    parts: list[Any]
+
+
+@dataclass(frozen=True)
+class Each(Expression):
+    """One text for each of the values of a template, which are lists or arrays of one length."""
+
+    of: Format
+
+
 def evaluate(
     expression: Any, state: Mapping[str, Any], translate: Translate = lambda message, language: message
 ) -> Any:
@@ -169,16 +192,20 @@ def evaluate(
     def value(part: Any) -> Any:
         match part:
             case Slice(array, by):
-                values = array.values
-                for key in by:
-                    index = int(value(State(key) if isinstance(key, str) else key))
-                    values = values[min(index, len(values) - 1)]
+                indices = [
+                    slice(None)
+                    if key is None
+                    else min(int(value(State(key) if isinstance(key, str) else key)), size - 1)
+                    for key, size in zip(by, array.values.shape, strict=False)
+                ]
+                values = array.values[tuple(indices)]
                 scaled = values if array.unit == 1.0 else values * array.unit
                 return scaled if isinstance(scaled, np.ndarray) and scaled.ndim else scaled.item()
             case State(key):
                 return state[key]
             case Affine(of, scale, offset, whole):
-                result = scale * value(of) + offset
+                number = value(of)
+                result = value(scale) * (np.asarray(number) if isinstance(number, list) else number) + value(offset)
                 return int(np.floor(result)) if whole else result
             case Clip(of, low, high):
                 return min(max(value(of), low), high)
@@ -197,7 +224,9 @@ def evaluate(
                 return separator.join(sentence for sentence in map(value, parts) if sentence)
             case Take(of, order):
                 values, indices = value(of), value(order)
-                return values[indices] if isinstance(values, np.ndarray) else [values[int(i)] for i in indices]
+                if isinstance(values, np.ndarray):
+                    return values[np.asarray(indices, int)]
+                return [values[int(i)] for i in indices]
             case Item(of, index):
                 return value(of)[int(value(index))]
             case Curves(of, low, high, kind, row):
@@ -206,6 +235,21 @@ def evaluate(
                 return nearest(value(of), value(x), value(to))
             case Log1p(of):
                 return float(np.log1p(value(of)))
+            case Transpose(of):
+                return np.asarray(value(of)).T
+            case Concat(parts):
+                return np.concatenate([np.asarray(value(one)) for one in parts])
+            case Each(of):
+                language = state.get("language", "en")
+                template, columns = (
+                    translate(of.message, language),
+                    {name: value(one) for name, one in of.values.items()},
+                )
+                rows = zip(*columns.values(), strict=True)
+                return [
+                    fill(template, {name: _number(x) for name, x in zip(columns, row, strict=True)}, language)
+                    for row in rows
+                ]
             case dict():
                 return {name: value(one) for name, one in part.items()}
             case list():
@@ -214,6 +258,10 @@ def evaluate(
                 return part
 
     return value(expression)
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def tile(maps: np.ndarray, gap_y: int, gap_x: int) -> np.ndarray:
@@ -261,7 +309,7 @@ def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
         case State(key):
             return {"$": "state", "key": key}
         case Affine(of, scale, offset, whole):
-            of = to_json(of, translate, languages)
+            of, scale, offset = (to_json(part, translate, languages) for part in (of, scale, offset))
             return {"$": "linear", "of": of, "scale": scale, "offset": offset, "whole": whole}
         case Clip(of, low, high):
             return {"$": "clip", "of": to_json(of, translate, languages), "low": low, "high": high}
@@ -293,6 +341,12 @@ def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
             return {"$": "nearest", "of": of, "x": x, "to": to}
         case Log1p(of):
             return {"$": "log1p", "of": to_json(of, translate, languages)}
+        case Transpose(of):
+            return {"$": "transpose", "of": to_json(of, translate, languages)}
+        case Concat(parts):
+            return {"$": "concat", "parts": to_json(parts, translate, languages)}
+        case Each(of):
+            return {"$": "each", "of": to_json(of, translate, languages)}
         case dict():
             return {name: to_json(one, translate, languages) for name, one in expression.items()}
         case list():
@@ -312,14 +366,16 @@ def walk(expression: Any) -> Iterator[Expression]:
     match expression:
         case Slice(_, by):
             parts: Any = [key for key in by if not isinstance(key, str | int)]
-        case Affine(of, _, _, _) | Tile(of, _, _) | Clip(of, _, _) | Log1p(of):
+        case Affine(of, scale, offset, _):
+            parts = [of, scale, offset]
+        case Tile(of, _, _) | Clip(of, _, _) | Log1p(of) | Transpose(of) | Each(of):
             parts = [of]
         case Choose(by, among):
             parts = [by, *(among.values() if isinstance(among, dict) else among)]
         case Format(_, values):
             parts = values.values()
-        case Sentences(sentences):
-            parts = sentences
+        case Sentences(several) | Concat(several):
+            parts = several
         case Take(of, order):
             parts = [of, order]
         case Item(of, index):

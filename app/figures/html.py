@@ -22,7 +22,10 @@ from app.paths import STATIC
 
 SCRIPTS = (
     "payload.js",
-    *(f"live/{name}.js" for name in ("expressions", "exports", "labels", "poster", "crosshair", "player")),
+    *(
+        f"live/{name}.js"
+        for name in ("expressions", "exports", "labels", "point_names", "poster", "crosshair", "player")
+    ),
 )
 PAGE = """<!doctype html>
 <html lang="{language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">

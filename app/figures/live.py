@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from app.figures.expressions import Array, Slice, Translate, arrays_of, evaluate, keys_of, to_json, walk
+from app.figures.expressions import Array, Expression, Slice, Translate, arrays_of, evaluate, keys_of, to_json, walk
 from app.figures.theme import COLOURS, TEMPLATES
 
 DEFAULTS = {"theme": "light", "language": "en", "width": 640}
@@ -69,6 +69,22 @@ class Label:
     about: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class PointNames:
+    """Names of points (x, y), which a path joins in this order; those whose index is in `first` take their place first,
+    the one of them at 0 is the chosen one. Or names of lines, each beside one of its points: with their `colours`, the
+    `lines` to be kept clear, [x, y] each, and a `legend` instead where not all find room.
+    """
+
+    x: Any
+    y: Any
+    text: list[Any]
+    first: list[Any] = field(default_factory=list)
+    colours: list[Any] = field(default_factory=list)
+    lines: list[Any] = field(default_factory=list)
+    legend: bool = False
+
+
 @dataclass
 class Live:
     """A figure with bindings, and what else of the picture follows the state.
@@ -76,21 +92,26 @@ class Live:
     bindings  attribute paths as Plotly spells them ("data[0].z", "layout.shapes[0].x0") → expressions
     title     above the picture; caption: the sentence below, with **bold** parts; file: its name when it is kept
     click     keys of the state ← "x", "y" (index of the clicked cell or point), "point" (index in its trace), "curve",
-              "customdata", or an expression of those
-    arrows    "x" or "y" → (key, how many): what the arrow keys move
+              "customdata", or an expression of those (but "point") and of the state; a click on a row's name sets what
+              depends on "y" alone
+    arrows    "x" or "y" → (key, how many): what the arrow keys move; or its values in the order in which they go
     tokens    "x" or "y" → tokens on that axis; shown as far as there is room
     links     "x" or "y" → the name of that token axis: pointing at a token lights it up wherever the name appears
     cursor    the playhead
     crosshair  the line that reads the values
     labels    words above the (first) picture, none over another, in at most `label_rows` rows, where it is `label_width` px wide
     names     whether lines are named at their ends, in their colours (where there is no room, in a legend above)
-    table     column → values: what its CSV holds, where that is not what it draws
+    table     column → values: what its CSV holds, where that is not what it draws; or pairs of these, of which one may be
+              several columns: their names, and their values row by row
     pointed   "x" or "y" → what is said of a token that is pointed at elsewhere (`State("pointed")` is its position)
+    reads     whether the arrow keys, PageUp and PageDown move the hover text through points and traces
     zoom      name of the axes, if they can be enlarged: a figure that takes the place of one with the same name keeps the part
               that was shown
     state     what keys are where nobody says otherwise
-    height    px, an expression of them, or "square": a plot as high as wide
-    reads     whether the arrow keys, PageUp and PageDown move the hover text through points and traces
+    height    px, an expression of them, "square": a plot as high as wide, or (least, around, most): what the window leaves
+              beside `around` px
+    description  what a screen reader hears after the caption
+    point_names  names beside points, each where there is room for it
     """
 
     figure: go.Figure
@@ -99,7 +120,7 @@ class Live:
     caption: Any = ""
     file: Any = "figure"
     click: dict[str, Any] = field(default_factory=dict)
-    arrows: dict[str, tuple[str, int]] = field(default_factory=dict)
+    arrows: dict[str, tuple[str, Any]] = field(default_factory=dict)
     tokens: dict[str, list[str]] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     cursor: Cursor | None = None
@@ -108,17 +129,21 @@ class Live:
     label_rows: int = 2
     label_width: int = 560
     names: bool = False
-    table: dict[str, Any] = field(default_factory=dict)
+    table: dict[str, Any] | list[tuple[Any, Any]] = field(default_factory=dict)
     pointed: dict[str, Any] = field(default_factory=dict)
     reads: bool = False
     zoom: str = ""
     state: dict[str, Any] = field(default_factory=dict)
     height: Any = 320
+    description: Any = ""
+    point_names: PointNames | None = None
 
     def arrays(self) -> dict[str, Array]:
         """All arrays the picture reads, by name."""
         read = [self.crosshair.x, self.crosshair.charts, self.crosshair.notes] if self.crosshair else []
-        return arrays_of([self.bindings, self.title, self.caption, self.file, self.table, self.pointed, read])
+        named = vars(self.point_names) if self.point_names else {}
+        words = [self.title, self.caption, self.file, self.description, self.pointed]
+        return arrays_of([self.bindings, *words, _columns(self.table), read, named])
 
     def keys(self) -> dict[str, int]:
         """The keys of the state that choose slices, with how many values each has."""
@@ -140,7 +165,7 @@ class Live:
         }
         figure = go.Figure(self.figure)
         figure.update_layout(template=TEMPLATES[whole["theme"]])
-        if self.height != "square":
+        if isinstance(self.height, int | Expression):
             figure.update_layout(height=evaluate(self.height, whole, translate))
         for path, expression in self.bindings.items():
             set_path(figure, path, evaluate(expression, whole, translate))
@@ -159,11 +184,17 @@ class Live:
         languages = languages or ["en"]
         drawn = json.loads(self.figure.to_json())
         drawn["layout"].pop("template", None)  # the page sets its own
-        parts = ("bindings", "title", "caption", "file", "click", "table", "pointed", "height")
+        parts = ("bindings", "title", "caption", "file", "click", "pointed", "description", "height")
+        table = [list(column) for column in self.table] if isinstance(self.table, list) else self.table
+        named = to_json(vars(self.point_names), translate, languages) if self.point_names else None
         return {
             "figure": {"data": drawn["data"], "layout": drawn["layout"]},
             **{name: to_json(getattr(self, name), translate, languages) for name in parts},
-            "arrows": self.arrows,
+            "arrows": {
+                axis: [key, to_json(values, translate, languages)] for axis, (key, values) in self.arrows.items()
+            },
+            "point_names": named,
+            "table": to_json(table, translate, languages),
             "tokens": self.tokens,
             "links": self.links,
             "cursor": {"key": self.cursor.key, "x": self.cursor.x} if self.cursor else None,
@@ -208,6 +239,10 @@ class Live:
 
     def show(self, **state: Any) -> None:
         self.scrubbed(**state).show()
+
+
+def _columns(table: dict[str, Any] | list[tuple[Any, Any]]) -> list[Any]:
+    return list(table.values()) if isinstance(table, dict) else [part for column in table for part in column]
 
 
 def set_path(figure: go.Figure, path: str, value: Any) -> None:

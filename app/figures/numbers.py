@@ -1,6 +1,7 @@
 """Numbers as they are read: a true minus, a dash for a missing one, shares with the language's percent sign.
 
-`fill` understands Python's format marks `,` `.2f` `.0%` `.3g`, `g` for as many digits as a number of its size needs, `r` for all;
+`fill` understands Python's format marks `,` `.2f` `.0%` `.3g` `+.2f` `5.1f` (so many places wide), `g` for as many digits
+as a number of its size needs, `r` for all;
 `static/js/live/expressions.js` writes the same digits.
 """
 
@@ -14,6 +15,8 @@ from typing import Any
 
 MISSING = "—"
 FIELD = re.compile(r"\{(\w+)(?::([^}]*))?\}")
+SIGN_AND_WIDTH = re.compile(r"(\+?)(\d*)(.*)")
+SPACE = "\u00a0"
 MARK = re.compile(r"(,?)(?:\.(\d+))?([%fgr]?)")
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -24,6 +27,10 @@ def fill(template: str, values: Mapping[str, Any], language: str = "en") -> str:
 
 
 def write(value: Any, mark: str = "", language: str = "en") -> str:
+    plus, width, rest = SIGN_AND_WIDTH.fullmatch(mark).groups()  # type: ignore[union-attr]
+    if plus or width:
+        sign = "+" if plus and isinstance(value, int | float) and value >= 0 else ""
+        return (sign + write(value, rest, language)).rjust(int(width or 0), SPACE)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return MISSING
     match = MARK.fullmatch(mark)

@@ -6,9 +6,11 @@ from functools import lru_cache
 from typing import Literal
 
 from fastapi import APIRouter, Response
+from pydantic import Field
 
 from app.routes.runs import MODEL_SLOTS, InputRequest, binary_response, exclusive_run, load_input
-from app.service import gates
+from app.service import gate_gradients, gates
+from app.service.gate_gradients import RunGradients
 from app.service.runs import run_registry
 from core import InputError
 from core.runs.run import Run
@@ -22,6 +24,8 @@ class GradientRequest(InputRequest):
     """Gradients for this input, for inputs far longer than in training, or of three untrained cells."""
 
     of: Literal["input", "long", "untrained"] = "input"
+    runs: list[str] = Field([], max_length=8)  # whose gradients; else those of the run itself
+    layer: str = Field("", max_length=200)  # whose stack reads the tokens: "encoder.layers.0.fwd"
 
 
 def parity_runs() -> list[str]:
@@ -49,7 +53,8 @@ def comparable_runs(name: str) -> list[str]:
 def packed_gates(name: str, text: str | None, index: int | None) -> bytes:
     request = InputRequest(run=name, text=text, held_out=index)
     with exclusive_run(name) as run:
-        return gates.pack_gates(run, load_input(request, run), comparable_runs(name), parity_runs())
+        runs = {"input": comparable_runs(name), "long": parity_runs(), "untrained": parity_runs()[:1]}
+        return gates.pack_gates(run, load_input(request, run), runs, name)
 
 
 @run_registry.cached
@@ -59,18 +64,19 @@ def packed_gradients(name: str, text: str | None, index: int | None, of: str) ->
     if of == "input":
         batch = load_input(InputRequest(run=name, text=text, held_out=index)).batch
     elif name in parity_runs() and isinstance(run, Run):
-        batch = gates.long_batch(run, gates.LONG_TOKENS)
+        batch = gate_gradients.long_batch(run, gate_gradients.LONG_TOKENS)
     else:
         raise InputError("There are no long problems for the run {run!r}.", run=name)
     with MODEL_SLOTS:
-        return gates.pack_gradients(steps, gates.gradients_through_time(run, batch))
+        return gate_gradients.pack_gradients(steps, gate_gradients.gradients_through_time(run, batch))
 
 
 @lru_cache(maxsize=1)
 def packed_untrained() -> bytes:
     with MODEL_SLOTS:
         runs = [run_registry.open_run(name).run for name in parity_runs()]
-        return gates.pack_gradients([0], gates.untrained_gradients([run for run in runs if isinstance(run, Run)]))
+        untrained = gate_gradients.untrained_gradients([run for run in runs if isinstance(run, Run)])
+        return gate_gradients.pack_gradients([0], untrained)
 
 
 @router.post("/gates")
@@ -81,6 +87,20 @@ def gate_terms(request: InputRequest) -> Response:
 @router.post("/gates/gradients")
 def gradients(request: GradientRequest) -> Response:
     if request.of == "untrained":
-        return binary_response(packed_untrained())
-    text, index = (None, None) if request.of == "long" else (request.text, request.held_out)
-    return binary_response(packed_gradients(request.run, text, index, request.of))
+        lines = RunGradients.unpack(packed_untrained()).untrained_lines()
+        return binary_response(gate_gradients.pack_gradient_figure(lines, "untrained", [], ""))
+    own = request.of == "input"
+    text, index = (request.text, request.held_out) if own else (None, None)
+    page_run = run_registry.open_run(request.run).run
+    stack = request.layer.partition("layers.")[0] if own else None
+    lines = []
+    for name in request.runs or [request.run]:
+        family = run_registry.open_run(name).run.recipe.family
+        answer = RunGradients.unpack(packed_gradients(name, text, index, request.of), family)
+        lines += answer.lines([snapshot.step for snapshot in page_run.snapshots], stack)
+    if not lines:
+        raise InputError("This run has no recurrent layer {layer!r}.", layer=request.layer)
+    model_input = load_input(InputRequest(run=request.run, text=request.text, held_out=request.held_out), page_run)
+    axis = "given" if request.layer.startswith("decoder") else "source"
+    tokens = model_input.decoder_tokens if axis == "given" else model_input.source
+    return binary_response(gate_gradients.pack_gradient_figure(lines, request.of, tokens, axis))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,12 @@ def pack_figures(
     figures: Mapping[str, Live],
     header: Mapping[str, Any] | None = None,
     arrays: Mapping[str, np.ndarray] | None = None,
+    known: Container[str] = (),
 ) -> bytes:
-    """A payload with `figures` in its header, beside what else the page needs."""
+    """A payload with `figures` in its header, beside what else the page needs; arrays that it has (`known`) are not sent."""
     specs, read = figure_parts(figures)
     units = {name: array.unit for name, array in read.items() if array.unit != 1}
-    values = {**(arrays or {}), **{name: array.values for name, array in read.items()}}
+    values = {**(arrays or {}), **{name: array.values for name, array in read.items() if name not in known}}
     return payload.pack({**(header or {}), "figures": specs}, values, units)
 
 

@@ -1,43 +1,39 @@
-"""Arrays of the Gates tab: terms behind each gate, measures of units, paths of the state, gradients through time.
+"""Figures of the Gates tab: gates and states of every recurrent layer, measures of its units, paths of the state.
 
-All arrays begin with the snapshot's index, so that the page can scrub through training without a request.
+All arrays hold every snapshot, so that the page can scrub through training without a request.
 """
 
 from __future__ import annotations
 
-from copy import deepcopy
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from app import payload
+from app.figures.expressions import Choose, Expression, Format, State, evaluate
+from app.figures.gates import unit_over_tokens, unit_over_training, units
+from app.figures.gates_path import path
+from app.figures.gates_view import MEMORY_GATE, SIGNED, RecurrentView, sort_name
+from app.i18n import TRANSLATIONS, WORDS, translate_message
+from app.service.figure_payload import pack_figures
 from app.service.inputs import AnyRun, ModelInput
 from app.service.snapshot_arrays import RecurrentStates, group_states
-from core import InputError, build
 from core.analysis import measures
 from core.capture.point_names import RECURRENT_POINT
 from core.capture.tape import Tape
-from core.config.families import Config
-from core.layers.recurrent.engine import RecurrentLayer
-from core.runs.run import Run
-from core.seeding import seeded
-from core.tasks.layouts import Batch
-from core.training.optimisers import load_parameters
 
 GATES = {  # in the order of torch's weights
     "lstm": ("input", "forget", "candidate", "output"),
     "gru": ("reset", "update", "candidate"),
     "rnn": ("hidden",),
 }
-MEMORY_GATE = {"lstm": "forget", "gru": "update"}  # the gate that multiplies the previous state
 STATES = ("hidden", "cell")
-LONG_TOKENS, LONG_EXAMPLES = 50, 16  # of the batch over which the gradient of trained runs is averaged
-UNTRAINED_TOKENS = 100  # of that for untrained models
-FORGET_BIASES = (0.0, 1.0, 3.0)
+MAX_CORRELATIONS = 2_000_000  # of a layer: signals × points × snapshots × units
 
 
 @dataclass
@@ -58,24 +54,83 @@ class GateTerms:
     def backwards(self) -> bool:
         return self.states.name.endswith("bwd")
 
-    def arrays(self) -> dict[str, Tensor]:
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What the equations are written with: both terms of every gate, and the initial states."""
         arrays = {}
         for part, terms in (("read", self.input_terms), ("kept", self.recurrent_terms)):
             for gate, values in zip(GATES[self.kind], terms.chunk(len(GATES[self.kind]), -1), strict=True):
-                arrays[f"{gate}.{part}"] = values
+                arrays[f"{self.states.name}.{gate}.{part}"] = values.float().numpy()
         for state, values in self.initial_states.items():
-            arrays[f"{state}.first"] = values
-        for point, values in self.states.points.items():
-            if self.activation == "tanh":
-                gate = to_unit_interval(point, values)  # (snapshot, time, unit)
-                arrays[f"{point}.saturation"] = torch.stack([measures.saturation(at[None]) for at in gate])
-        if self.kind in MEMORY_GATE:
-            memory_gate = self.states.points[MEMORY_GATE[self.kind]]
-            arrays["half_life"] = torch.stack([measures.half_life(at[None]) for at in memory_gate])
-        for state, initial in self.initial_states.items():
-            path, shares = state_trajectory(self.states.points[state], initial)
-            arrays |= {f"{state}.path": path, f"{state}.shares": shares}
+            arrays[f"{self.states.name}.{state}.first"] = values.float().numpy()
         return arrays
+
+    def view(self, tokens: list[str], steps: list[int], file: str) -> RecurrentView:
+        """Gates and states with their measures, for the figures."""
+        points = self.states.points
+        view = RecurrentView(
+            self.states.name,
+            self.kind,
+            tokens,
+            steps,
+            {point: values.float().numpy() for point, values in points.items()},
+            {state: values.float().numpy() for state, values in self.initial_states.items()},
+            axis=self.states.axis,
+            activation=self.activation,
+            backwards=self.backwards,
+            point_names={point: page_words(f"gates.point.{point}") for point in points},
+            file=f"{file}-{self.states.name}",
+        )
+        ordered = [points[point] for point in view.points]
+        view.signals = candidate_signals(tokens, MAX_CORRELATIONS // (len(ordered) * ordered[0][:, 0].numel()))
+        view.correlations = np.array([signal_correlations(ordered, signal) for signal in view.signals.values()])
+        if self.activation == "tanh":
+            bounded = [to_unit_interval(point, points[point]) for point in view.points]
+            view.saturation = np.stack([measure_units(measures.saturation, values) for values in bounded])
+        if self.kind in MEMORY_GATE:
+            view.half_life = measure_units(measures.half_life, points[MEMORY_GATE[self.kind]])
+        for state, initial in self.initial_states.items():
+            coordinates, shares = state_trajectory(points[state], initial)
+            view.paths[state] = coordinates.numpy(), shares.numpy()
+        return view
+
+
+def measure_units(measure: Callable[[Tensor], Tensor], values: Tensor) -> np.ndarray:
+    """(snapshot, time, unit) → (snapshot, unit): a measure of a batch's units, snapshot by snapshot"""
+    return torch.stack([measure(at[None]) for at in values]).numpy()
+
+
+def signal_correlations(points: list[Tensor], signal: list[float]) -> np.ndarray:
+    """(point, snapshot, unit): Pearson's r of every unit with a signal over the tokens; 0 where it has left all bounds"""
+    over_time = torch.tensor(signal, dtype=torch.float64)
+    r = torch.stack([measures.correlation(values.double(), over_time) for values in points])
+    return r.nan_to_num(0.0).float().numpy()
+
+
+def page_words(key: str) -> Expression:
+    """Words of the page within a figure."""
+    return Choose(State("language"), {language: words[key] for language, words in WORDS.items()})
+
+
+def in_languages(expression: Expression) -> dict[str, str]:
+    """An expression without arrays, in words, by language."""
+    return {language: evaluate(expression, {"language": language}, translate_message) for language in TRANSLATIONS}
+
+
+def layer_name(name: str, names: list[str]) -> Expression:
+    """Only as much as tells a layer from the run's others: "encoder · layer 0 · backwards"."""
+    parsed = {one: RECURRENT_POINT.fullmatch(f"{one}.hidden") for one in {name, *names}}
+    mine = parsed[name]
+    assert mine is not None
+    layer = Format("layer {n}", n=int(mine["layer"]))
+    parts: list[Expression] = []
+    if mine["stack"]:
+        parts.append(Format("encoder") if mine["stack"].startswith("encoder") else Format("decoder"))
+    if any(one and one["layer"] != "0" for one in parsed.values()):
+        parts.append(layer)
+    if any(one and one["stack"] == mine["stack"] and one["direction"] == "bwd" for one in parsed.values()):
+        parts.append(Format("forwards") if mine["direction"] == "fwd" else Format("backwards"))
+    parts = parts or [layer]
+    return Choose(State("language"), {one: " · ".join(evaluate(part, {"language": one}, translate_message) for part in parts) for one in TRANSLATIONS})  # fmt: skip
 
 
 def to_unit_interval(point: str, values: Tensor) -> Tensor:
@@ -148,72 +203,54 @@ def _initial_state(tape: Tape, name: str, state: str) -> Tensor:
     return torch.cat([tape[point][0, end] for point, end in ends.items() if point in tape])
 
 
-def candidate_signals(tokens: list[str]) -> dict[str, list[float]]:
-    """Name → one number per token: signals that a unit may be correlated with."""
+def candidate_signals(tokens: list[str], most: int | None = None) -> dict[str, list[float]]:
+    """Name → one number per token: signals that a unit may be correlated with; of the commonest tokens, if there are more."""
+    commonest = {token for token, _ in Counter(tokens).most_common(most)}
     signals = {}
     if all(token.isascii() and token.isdigit() for token in tokens):
         signals["parity"] = (np.cumsum([int(token) for token in tokens]) % 2).tolist()
     signals["position"] = list(range(len(tokens)))
-    for token in dict.fromkeys(tokens):
+    for token in dict.fromkeys(token for token in tokens if token in commonest):
         signals[f"token {token}"] = [int(other == token) for other in tokens]
     return {name: values for name, values in signals.items() if len(set(values)) > 1}
 
 
-def pack_gates(run: AnyRun, model_input: ModelInput, peers: list[str], trio: list[str]) -> bytes:
-    arrays, layers = {}, []
-    for layer in collect_gate_terms(run, model_input):
-        name = layer.states.name
-        arrays |= {f"{name}.{key}": values.float().numpy() for key, values in layer.arrays().items()}
-        layers.append(
-            {"name": name, "kind": layer.kind, "activation": layer.activation, "backwards": layer.backwards}
-        )
+def collect_views(run: AnyRun, model_input: ModelInput, file: str) -> list[tuple[GateTerms, RecurrentView]]:
     axes = {"source": model_input.source, "given": model_input.decoder_tokens}
-    signals = {axis: candidate_signals(tokens) for axis, tokens in axes.items()}
-    return payload.pack({"layers": layers, "signals": signals, "peers": peers, "trio": trio}, arrays)
+    steps = [snapshot.step for snapshot in run.snapshots]
+    terms = collect_gate_terms(run, model_input)
+    return [(layer, layer.view(axes[layer.states.axis], steps, file)) for layer in terms]
 
 
-def gradients_through_time(run: AnyRun, batch: Batch) -> dict[str, Tensor]:
-    """Per layer and direction, (snapshot, time): |∂ loss / ∂ h_t|, in float64 because vanishing ones are tiny."""
-    if not any(isinstance(module, RecurrentLayer) for module in run.model.modules()):
-        raise InputError(
-            "This model has no recurrent layers: there is no gradient through time to show.",
+def pack_gates(run: AnyRun, model_input: ModelInput, runs: dict[str, list[str]], file: str = "gates") -> bytes:
+    """Figures "layer/units", "layer/tokens", "layer/training" and "layer/path.state" of every recurrent layer.
+
+    runs: by what a gradient is of, the runs it is shown for. Gates and states come with the arrays of `/api/look`.
+    """
+    arrays, layers, figures, known = {}, [], {}, set()
+    views = collect_views(run, model_input, file)
+    names = [view.name for _, view in views]
+    for terms, view in views:
+        arrays |= terms.arrays()
+        known |= {array.name for array in view.arrays.values()}
+        figures |= {
+            f"{view.name}/units": units(view),
+            f"{view.name}/tokens": unit_over_tokens(view),
+            f"{view.name}/training": unit_over_training(view),
+            **{f"{view.name}/path.{state}": path(view, state) for state in view.paths},
+        }
+        layers.append(
+            {
+                "name": view.name,
+                "title": in_languages(layer_name(view.name, names)),
+                "kind": view.kind,
+                "activation": view.activation,
+                "backwards": view.backwards,
+                "points": view.points,
+                "signed": [point for point in view.points if point in SIGNED],
+                "limits": {point: float(view.limit(point).max()) for point in view.points},
+                "sorts": [{"value": name, "text": in_languages(sort_name(name))} for name in view.sorts],
+                "states": list(view.paths),
+            }
         )
-    model = deepcopy(run.model).double().eval()
-    gradients = []
-    for snapshot in run.snapshots:
-        load_parameters(model, snapshot.weights)
-        gradients.append(measures.gradient_through_time(model, batch))
-    return {name.removesuffix(".hidden"): torch.stack([at[name] for at in gradients]) for name in gradients[0]}
-
-
-def long_batch(run: Run, length: int) -> Batch:
-    """Examples far longer than those of training; the same for all runs of one task."""
-    rng = torch.Generator().manual_seed(0)
-    return run.task.lay_out(run.task.draw(LONG_EXAMPLES, rng, length, length), run.task.form(run.model))
-
-
-def untrained_gradients(runs: list[Run]) -> dict[str, Tensor]:
-    """Name → (1, time): of the models of these runs as initialised; of an LSTM also with other forget biases."""
-    gradients = {}
-    for run in runs:
-        config: Any = run.recipe.model
-        batch = long_batch(run, UNTRAINED_TOKENS)
-        biases = FORGET_BIASES if config.family == "lstm" else (None,)
-        for bias in biases:
-            model = _untrained_model(config if bias is None else replace(config, forget_bias=bias), run.seed)
-            name = config.family if bias is None else f"{config.family} {bias:g}"
-            (gradients[name],) = (at[None] for at in measures.gradient_through_time(model, batch).values())
-    return gradients
-
-
-def _untrained_model(config: Config, seed: int) -> nn.Module:
-    with seeded(seed):
-        model = build(config)
-    return model.double().eval()
-
-
-def pack_gradients(steps: list[int], gradients: dict[str, Tensor]) -> bytes:
-    """As base-10 logarithms, since float32 cannot hold 10^−60."""
-    tiny = torch.finfo(torch.float64).tiny
-    arrays = {name: values.clamp(min=tiny).log10().float().numpy() for name, values in gradients.items()}
-    return payload.pack({"steps": steps, "lines": list(gradients)}, arrays)
+    return pack_figures(figures, {"layers": layers, "runs": runs}, arrays, known)

@@ -76,7 +76,7 @@ class SnapshotArrays:
             "alignment": self.model_input.alignment,
             "steps": self.steps,
             "heads": stacks,
-            "cells": layers,
+            "recurrent_layers": layers,
             "answers": self.predictions,
             "clear": ROLE_THRESHOLD,
         }

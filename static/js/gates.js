@@ -2,75 +2,102 @@
 
 import { Refusal } from "./api.js";
 import { chips, make } from "./dom.js";
-import { fresh, layerName, loadWorkings } from "./gates_data.js";
+import { array, fresh, layer, loadGates, pictured, tokens } from "./gates_data.js";
 import { Equations } from "./gates_equations.js";
-import { Gradient } from "./gates_gradient.js";
-import { Path } from "./gates_path.js";
+import { Gradients } from "./gates_gradients.js";
 import { busy } from "./header.js";
-import { OneUnit } from "./gates_unit.js";
-import { firstSort, order, Units } from "./gates_units.js";
+import { Picture } from "./live/picture.js";
 import { chooseRun } from "./session.js";
 import { on, set, shown, state } from "./store.js";
 import { inLanguage, say } from "./words.js";
 
 const RECURRENT = ["rnn", "gru", "lstm", "seq2seq"];
-const VIEWS = { units: Units, path: Path, gradient: Gradient };
-const OWN = { gatesView: "units", through: "time", pathOf: "hidden", gradientOf: "input" };
+const VIEWS = ["units", "path", "gradient"], THROUGH = ["time", "training"];
+const TELLING = ["follows parity", "memory", "saturation", "index"]; // orders of the units, the most telling first
 
 export function mountGates(parent) {
-  set(Object.fromEntries(Object.entries(OWN).filter(([key]) => !(key in state))));
-  const views = make("div", { class: "chips" }), layers = make("div", { class: "chips" }), nothing = make("div", { class: "nothing", hidden: true });
+  const rows = Object.fromEntries(["views", "layers", "points", "through", "states"].map((name) => [name, make("div", { class: "chips" })]));
+  const nothing = make("div", { class: "nothing", hidden: true }), problem = make("p", { class: "gates-problem", role: "alert", hidden: true });
   const left = make("section", { class: "gates-left" }), right = make("section", { class: "gates-right" });
-  const top = make("div", { class: "gates-top" }, views, layers), body = make("div", { class: "gates-views" }, left, right);
-  const problem = make("p", { class: "gates-problem", role: "alert", hidden: true });
+  const top = make("div", { class: "gates-top" }, rows.views, rows.layers), body = make("div", { class: "gates-views" }, left, right);
   parent.append(problem, nothing, top, body);
-  const boxes = Object.fromEntries(Object.keys(VIEWS).map((name) => [name, make("div")]));
-  left.append(...Object.values(boxes));
-  const made = {}, view = () => (made[state.gatesView] ??= new VIEWS[state.gatesView](boxes[state.gatesView]));
-  const one = new OneUnit(right), equations = new Equations(right);
+  const [units, path] = ["gates-units", "gates-path"].map((className) => new Picture(left, { className, about: pictured }));
+  const gradients = new Gradients(left), one = new Picture(right, { className: "gates-unit", about: pictured }), equations = new Equations(right);
+  const legend = make("span", { class: "gates-legend" }), sorter = make("select", { "aria-label": say("gates.sort"), title: say("gates.sort_help"), onchange: () => set({ sort: sorter.value }) });
+  units.tools.append(legend, make("label", { class: "gates-sort" }, say("gates.sort_by"), sorter));
+  units.plot.before(make("div", { class: "gates-row" }, rows.points));
+  path.tools.append(rows.states);
+  one.tools.append(rows.through);
   let begun = null, telling = "index"; // the layer whose first unit has been chosen, and the order that was chosen for it
   const visible = () => parent.clientWidth > 0 && Boolean(shown.look);
 
   const arrive = async () => {
     if (!visible()) return;
-    const some = shown.look.cells.length > 0;
+    const some = shown.look.recurrent_layers.length > 0;
     nothing.hidden = some;
     top.hidden = body.hidden = !some;
     if (!some) return sayNothing(nothing);
     try {
       problem.hidden = true;
-      await busy(loadWorkings());
+      await busy(loadGates());
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       problem.hidden = false;
       problem.textContent = error.message;
     }
   };
-  const offer = () => {
-    if (!visible() || !fresh()) return;
-    chips(views, Object.keys(VIEWS).map((value) => ({ value, text: say(`gates.view.${value}`) })), state.gatesView, (gatesView) => set({ gatesView }), say("gates.view"));
-    layers.hidden = shown.look.cells.length < 2;
-    chips(layers, shown.look.cells.map(({ name }) => ({ value: name, text: layerName(name), title: name })), state.cells, (cells) => set({ cells }), say("gates.which_layer"));
-    for (const [name, box] of Object.entries(boxes)) box.hidden = name !== state.gatesView;
-  };
-  const draw = () => {
-    if (!visible() || !fresh()) return;
-    view().draw();
-    one.draw();
-    equations.draw();
-  };
+
+  // what this layer has no order for is in the order of its units; at first the most telling, and its first unit
   const begin = () => {
-    if (!fresh() || begun === `${state.run} ${state.cells}`) return;
-    begun = `${state.run} ${state.cells}`;
-    if (state.sort === telling) set({ sort: (telling = firstSort()) }); // unless a person has chosen another
-    set({ unit: order()[0] });
+    const sorts = layer().sorts.map(({ value }) => value), first = begun !== `${state.run} ${state.recurrent_layer}`;
+    if (first && state.sort === telling) set({ sort: (telling = TELLING.find((name) => sorts.includes(name))) }); // unless a person has chosen another
+    if (!sorts.includes(state.sort)) set({ sort: "index" });
+    if (first) set({ unit: array("order").value(sorts.indexOf(state.sort), layer().points.indexOf(state.point), 0) });
+    begun = `${state.run} ${state.recurrent_layer}`;
   };
 
+  const offer = () => {
+    const { layers } = shown.gates, { points, sorts, states, signed, limits } = layer(), names = (values, word) => values.map((value) => ({ value, text: say(`gates.${word}.${value}`) }));
+    chips(rows.views, names(VIEWS, "view"), state.gatesView, (gatesView) => set({ gatesView }), say("gates.view"));
+    rows.layers.hidden = layers.length < 2;
+    chips(rows.layers, layers.map(({ name, title }) => ({ value: name, text: inLanguage(title), title: name })), state.recurrent_layer, chooseLayer, say("gates.which_layer"));
+    chips(rows.points, names(points, "point").map((one) => ({ ...one, title: `${state.recurrent_layer}.${one.value}` })), state.point, (point) => set({ point }), say("gates.which_point"));
+    chips(rows.through, names(THROUGH, "through"), state.through, (through) => set({ through }), say("gates.through"));
+    rows.states.hidden = states.length < 2;
+    chips(rows.states, names(states, "point"), stateShown(), (pathOf) => set({ pathOf }), say("gates.path_of"));
+    const option = ({ value, text }) => make("option", { value, selected: value === state.sort }, inLanguage(text)), follow = sorts.filter(({ value }) => value.startsWith("follows "));
+    sorter.replaceChildren(...sorts.filter((sort) => !follow.includes(sort)).map(option), make("optgroup", { label: say("gates.sort.follows") }, ...follow.map(option)));
+    const both = signed.includes(state.point), limit = limits[state.point], most = limit === 1 ? "1" : limit.toFixed(1);
+    legend.replaceChildren(both ? `−${most}` : "0", make("i", { class: both ? "signed" : "weight" }), most);
+  };
+
+  // pictures follow the state by themselves; here is only which of them there are
+  const show = (picture, name) => {
+    const spec = name && shown.gates.figures[`${state.recurrent_layer}/${name}`];
+    if (picture.spec !== spec) picture.show((picture.spec = spec), shown.gates.arrays);
+  };
+  const draw = () => {
+    show(units, state.gatesView === "units" && "units");
+    show(path, state.gatesView === "path" && `path.${stateShown()}`);
+    show(one, state.through === "training" ? "training" : "tokens");
+    gradients.draw();
+    equations.draw();
+  };
+  const refresh = (...parts) => { if (visible() && fresh()) for (const part of parts) part(); };
+
   on(["look"], arrive);
-  on(["workings", "cells"], () => { if (visible()) begin(); });
-  on(["workings", "cells", "gatesView"], offer);
-  on(["workings", "snapshot", "cells", "point", "unit", "step", "sort", "theme", "gatesView", "through", "pathOf", "gradientOf"], draw);
-  new ResizeObserver(() => { if (visible()) (fresh() ? (begin(), offer(), draw()) : arrive()); }).observe(parent);
+  on(["gates", "recurrent_layer", "gatesView", "through", "pathOf", "sort", "point"], () => refresh(begin, offer, draw));
+  on(["snapshot", "unit", "position"], () => refresh(() => equations.draw()));
+  on(["gradientOf"], () => refresh(() => gradients.draw()));
+  new ResizeObserver(() => { if (visible()) (fresh() ? refresh(begin, offer, draw) : arrive()); }).observe(parent);
+}
+
+const stateShown = () => (layer().states.includes(state.pathOf) ? state.pathOf : "hidden");
+
+// the token read last stays the last where another layer reads other tokens
+function chooseLayer(name) {
+  const last = tokens().length - 1;
+  set({ recurrent_layer: name, ...(state.position >= last ? { position: tokens(name).length - 1 } : {}) });
 }
 
 function sayNothing(element) {

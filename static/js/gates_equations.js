@@ -1,15 +1,14 @@
 // The cell's equations with the numbers of the chosen unit and step in them: what is written can be computed again.
 
 import { make } from "./dom.js";
-import { about, point, time, tokens, unit, values, working } from "./gates_data.js";
+import { array, layer, position, tokens, unit } from "./gates_data.js";
 import { set, state } from "./store.js";
 import { isolated } from "./token_labels.js";
 import { say } from "./words.js";
 
 const FEWEST = 3, MOST = 7; // decimals of what goes in; what comes out has FEWEST
 const LETTER = { input: "i", forget: "f", candidate: "g", output: "o", cell: "c", hidden: "h", reset: "r", update: "z" };
-const sigma = (x) => 1 / (1 + Math.exp(-x));
-const FUNCTION = { σ: sigma, tanh: Math.tanh, relu: (x) => Math.max(0, x) };
+const FUNCTION = { σ: (x) => 1 / (1 + Math.exp(-x)), tanh: Math.tanh, relu: (x) => Math.max(0, x) };
 
 export class Equations {
   constructor(parent) {
@@ -21,13 +20,13 @@ export class Equations {
   }
 
   draw() {
-    this.head.textContent = say("gates.equations", { token: isolated(tokens()[time()]), time: time(), unit: unit() });
-    const lines = LINES[about().kind](cellAt()), key = `${about().kind} ${about().activation} ${about().backwards}`;
-    if (this.key !== key) this.write(lines, about().backwards);
+    const { kind, activation, backwards } = layer(), lines = LINES[kind](cellAt()), key = `${kind} ${activation} ${backwards}`;
+    this.head.textContent = say("gates.equations", { token: isolated(tokens()[position()]), time: position(), unit: unit() });
+    if (this.key !== key) this.write(lines, backwards);
     this.key = key;
     lines.forEach(({ name, steps: [sum, result] }) => {
       const { button, numbers, outcome } = this.rows[name];
-      button.classList.toggle("on", name === point());
+      button.classList.toggle("on", name === state.point);
       numbers.textContent = `= ${sum} `;
       outcome.textContent = `= ${result}`;
     });
@@ -46,20 +45,19 @@ export class Equations {
   }
 }
 
-// The numbers of one unit at one step and moment; `before` is the step read before, or what there was before the first.
+// The numbers of one unit at one position and snapshot; `before` is the position read before, or what there was at first.
 function cellAt() {
-  const t = time(), u = unit(), m = state.snapshot, { backwards, activation, kind } = about();
+  const t = position(), at = [state.snapshot, t, unit()], { backwards } = layer();
   const earlier = backwards ? t + 1 : t - 1, started = earlier >= 0 && earlier < tokens().length;
   return {
-    kind, activation,
-    now: (name) => values(name).value(m, t, u),
-    before: (name) => (started ? values(name).value(m, earlier, u) : working(`${name}.first`).value(m, u)),
-    read: (name) => working(`${name}.read`).value(m, t, u),
-    kept: (name) => working(`${name}.kept`).value(m, t, u),
+    now: (name) => array(name).value(...at),
+    before: (name) => (started ? array(name).value(at[0], earlier, at[2]) : array(`${name}.first`).value(at[0], at[2])),
+    read: (name) => array(`${name}.read`).value(...at),
+    kept: (name) => array(`${name}.kept`).value(...at),
   };
 }
 
-const letter = (name) => (name === "candidate" && about().kind === "gru" ? "n" : LETTER[name]);
+const letter = (name) => (name === "candidate" && layer().kind === "gru" ? "n" : LETTER[name]);
 const symbol = (name, sub) => make("i", {}, letter(name), make("sub", {}, sub));
 const W = (from, name) => ["W", make("sub", {}, from + letter(name)), " ", make("i", {}, from)];
 const b = (from, name) => [" + b", make("sub", {}, from + letter(name))];
@@ -73,7 +71,7 @@ function gate(cell, name, f) {
 }
 
 const LINES = {
-  rnn: (cell) => [gate(cell, "hidden", cell.activation)],
+  rnn: (cell) => [gate(cell, "hidden", layer().activation)],
   gru: (cell) => {
     const [r, z, n, h, x, k] = [cell.now("reset"), cell.now("update"), cell.now("candidate"), cell.before("hidden"), cell.read("candidate"), cell.kept("candidate")];
     return [

@@ -62,11 +62,11 @@ export async function chooseInput({ text = null, heldOut = 0 }) {
 }
 
 function arrive(look, snapshot, focus) {
-  const groups = look.heads.map(({ name }) => name), layers = look.cells.map(({ name }) => name);
+  const groups = look.heads.map(({ name }) => name), layers = look.recurrent_layers.map(({ name }) => name);
   const wanted = focus.group ?? (focus.fresh ? mostTelling(look) : state.group), group = groups.includes(wanted) ? wanted : mostTelling(look);
-  const cells = layers.includes(state.cells) ? state.cells : layers[0] ?? null;
+  const recurrent_layer = layers.includes(state.recurrent_layer) ? state.recurrent_layer : layers[0] ?? null;
   shown.look = look;
-  set({ snapshot, ...within(look, group, focus), group, cells, query: null, key: null, step: null, ...pointOf(look, cells) });
+  set({ snapshot, ...within(look, group, focus), group, recurrent_layer, query: null, key: null, ...pointOf(look, recurrent_layer) });
   show({ look });
 }
 
@@ -102,9 +102,10 @@ function clearest(look, heads) {
   return best;
 }
 
-function pointOf(look, cells) {
-  const points = look.cells.find(({ name }) => name === cells)?.points ?? [];
-  return points.length && !points.includes(state.point) ? { point: "hidden", unit: 0 } : {};
+// the last token of what the layer reads; a gate or state that it has
+function pointOf(look, layer) {
+  const { points = [], axis } = look.recurrent_layers.find(({ name }) => name === layer) ?? {}, position = (look.axes[axis]?.length ?? 1) - 1;
+  return points.length && !points.includes(state.point) ? { position, point: "hidden", unit: 0 } : { position };
 }
 
 function complain(error) {

@@ -16,10 +16,10 @@ export const state = {
   query: null, // the chosen cell of a map
   key: null,
   focus: "map", // or "arcs"
-  cells: null, // which recurrent layer: "layers.0.fwd"
+  recurrent_layer: null, // "layers.0.fwd"
   point: "hidden",
   unit: 0,
-  step: null, // time step in a recurrent layer
+  position: 0, // in the sequence that a recurrent layer reads
   sort: "index",
   gatesView: "units", // or "path", "gradient"
   through: "time", // or "training"

@@ -13,7 +13,7 @@ from app.main import STATIC
 from app.routes import bundles, router
 from app.routes import gates as routes
 from app.routes.errors import add_error_handlers
-from app.service import gates
+from app.service import gate_gradients, gates
 from app.service.inputs import ModelInput, held_out_input, input_from_text
 from app.service.runs import run_registry, shipped
 from core import InputError
@@ -100,28 +100,32 @@ def test_terms_and_initial_states_give_every_gate_and_state(make):
 
 def test_measures_are_cores_own():
     run = run_registry.open_run("parity-lstm").run
-    (layer,) = gates.collect_gate_terms(run, input_from_text(run, PARITY))
-    sent, forget = layer.arrays(), layer.states.points["forget"]
+    ((layer, view),) = gates.collect_views(run, input_from_text(run, PARITY), "parity-lstm")
+    forget, candidate = (view.points.index(point) for point in ("forget", "candidate"))
+    points, parity = layer.states.points, torch.tensor(view.signals["parity"]).double()
     for i in (0, -1):
-        torch.testing.assert_close(sent["forget.saturation"][i], measures.saturation(forget[i][None]))
-        torch.testing.assert_close(sent["half_life"][i], measures.half_life(forget[i][None]))
-        saturated = (layer.states.points["candidate"][i].abs() > 0.8).float().mean(0)
-        torch.testing.assert_close(sent["candidate.saturation"][i], saturated)
+        np.testing.assert_allclose(view.saturation[forget, i], measures.saturation(points["forget"][i][None]))
+        np.testing.assert_allclose(view.half_life[i], measures.half_life(points["forget"][i][None]))
+        saturated = (points["candidate"][i].abs() > 0.8).float().mean(0)
+        np.testing.assert_allclose(view.saturation[candidate, i], saturated)
+        for point in view.points:
+            r = view.correlations[list(view.signals).index("parity"), view.points.index(point), i]
+            np.testing.assert_allclose(r, measures.correlation(points[point][i].double(), parity), atol=1e-6)
 
 
 def test_the_path_lies_in_the_plane_of_the_trained_states():
     run = run_registry.open_run("parity-lstm").run
-    (layer,) = gates.collect_gate_terms(run, input_from_text(run, PARITY))
-    sent, hidden = layer.arrays(), layer.states.points["hidden"].double().numpy()  # (snapshot, time, unit)
+    ((layer, view),) = gates.collect_views(run, input_from_text(run, PARITY), "parity-lstm")
+    (path, shares), hidden = view.paths["hidden"], layer.states.points["hidden"].double().numpy()
     centre = hidden[-1].mean(0)
     _, strengths, axes = np.linalg.svd(hidden[-1] - centre, full_matrices=False)
     for i in (0, len(hidden) // 2, -1):
         expected = (hidden[i] - centre) @ axes[:2].T
-        coordinates = sent["hidden.path"][i, 1:].double().numpy()
+        coordinates = path[i, 1:].astype(float)  # (time, 2)
         np.testing.assert_allclose(np.abs(coordinates), np.abs(expected), atol=1e-4)
         share = expected.var(0) / hidden[i].var(0).sum()
-        np.testing.assert_allclose(sent["hidden.shares"][i], share, atol=1e-4)
-    np.testing.assert_allclose(sent["hidden.shares"][-1], (strengths**2 / (strengths**2).sum())[:2], atol=1e-4)
+        np.testing.assert_allclose(shares[i], share, atol=1e-4)
+    np.testing.assert_allclose(shares[-1], (strengths**2 / (strengths**2).sum())[:2], atol=1e-4)
 
 
 def test_signals_are_computed_from_the_tokens():
@@ -131,20 +135,24 @@ def test_signals_are_computed_from_the_tokens():
     assert signals["token 3"] == [1, 0, 1, 1]
     assert "parity" not in gates.candidate_signals(["a", "3"])
     assert gates.candidate_signals(["3"]) == {}  # a constant is no signal
+    assert [name for name in gates.candidate_signals(list("abcbcc"), 2) if name.startswith("token")] == [
+        "token b",
+        "token c",
+    ]
 
 
 @pytest.mark.parametrize("text", ["3", "3 2", "2 2 2 2"])
 def test_short_and_still_inputs_give_numbers(text):
     run = run_registry.open_run("parity-gru").run
-    _, arrays = payload.unpack(gates.pack_gates(run, input_from_text(run, text), [], []))
+    _, arrays = payload.unpack(gates.pack_gates(run, input_from_text(run, text), {}))
     assert all(np.isfinite(array).all() for array in arrays.values())
 
 
 def test_a_model_without_recurrence_is_refused_before_it_is_copied(monkeypatch):
     run = run_registry.open_run("induction-gpt").run
-    monkeypatch.setattr(gates, "deepcopy", lambda model: pytest.fail("copied"))
+    monkeypatch.setattr(gate_gradients, "deepcopy", lambda model: pytest.fail("copied"))
     with pytest.raises(InputError, match="no recurrent layers"):
-        gates.gradients_through_time(run, held_out_input(run, 0).batch)
+        gate_gradients.gradients_through_time(run, held_out_input(run, 0).batch)
 
 
 @pytest.mark.parametrize("last", [float("nan"), float("inf"), 3e38])
@@ -206,6 +214,8 @@ def test_routes_answer_and_refuse_with_a_sentence(client):
         ("gates/gradients", {"run": "parity-lstm", "text": ""}),
         ("gates/gradients", {"run": "induction-gpt", "held_out": 0}),
         ("gates/gradients", {"run": "masked-bert", "held_out": 0}),
+        ("gates/gradients", {"run": "parity-lstm", "text": PARITY, "runs": ["nobody"]}),
+        ("gates/gradients", {"run": "parity-lstm", "text": PARITY, "layer": "decoder.layers.0.fwd"}),
     ):
         error = client.post(f"/api/{route}", json=body).json()["problem"]
         assert error["en"] != error["zh"] and "Traceback" not in error["en"]
@@ -213,7 +223,29 @@ def test_routes_answer_and_refuse_with_a_sentence(client):
 
 def test_a_run_without_recurrence_has_no_gates(client):
     header, arrays = payload.unpack(client.post("/api/gates", json={"run": "induction-gpt", "held_out": 0}).content)
-    assert header["layers"] == [] and arrays == {}
+    assert header["layers"] == [] and header["figures"] == {} and arrays == {}
+
+
+def test_gradients_of_several_runs_are_one_figure_with_the_playheads_snapshots(client):
+    runs = ["parity-rnn", "parity-gru", "parity-lstm"]
+    body = {"run": "parity-lstm", "text": PARITY, "runs": runs, "layer": "layers.0.fwd"}
+    header, arrays = payload.unpack(client.post("/api/gates/gradients", json=body).content)
+    assert list(header["figures"]) == ["gradient"] and len(header["figures"]["gradient"]["figure"]["data"]) == 3
+    shares = arrays["gradients.relative"]  # (snapshot of the page's run, line, time)
+    assert shares.dtype == np.float64 and len(shares) == len(run_registry.open_run("parity-lstm").run.snapshots)
+    for line, name in enumerate(runs):
+        _, own = payload.unpack(routes.packed_gradients(name, PARITY, None, "input"))
+        exact = 10.0 ** own["layers.0.fwd"][-1].astype(float)
+        np.testing.assert_allclose(arrays["gradients.exact"][-1, line], exact, rtol=1e-12)
+        np.testing.assert_allclose(shares[-1, line], exact / exact[-1], rtol=1e-9)
+
+
+def test_layers_are_called_by_what_tells_them_apart():
+    names = ["encoder.layers.0.fwd", "encoder.layers.0.bwd", "decoder.layers.0.fwd"]
+    titles = [gates.in_languages(gates.layer_name(name, names))["en"] for name in names]
+    assert titles == ["encoder · forwards", "encoder · backwards", "decoder"]
+    assert gates.in_languages(gates.layer_name("layers.0.fwd", ["layers.0.fwd"]))["en"] == "layer 0"
+    assert gates.in_languages(gates.layer_name("layers.1.fwd", ["layers.0.fwd", "layers.1.fwd"]))["en"] == "layer 1"
 
 
 def test_every_family_is_called_by_its_name():

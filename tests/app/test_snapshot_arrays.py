@@ -49,11 +49,11 @@ def test_every_snapshot_shows_what_its_weights_compute(name):
                 np.testing.assert_allclose(
                     arrays[f"{group['name']}.weights"][index, layer], tape[point][0], atol=1e-6
                 )
-        for layer in header["cells"]:
+        for layer in header["recurrent_layers"]:
             for point in layer["points"]:
                 sent = arrays[f"{layer['name']}.{point}"][index]
                 np.testing.assert_allclose(sent, tape[f"{layer['name']}.{point}"][0], atol=1e-6)
-    assert header["heads"] or header["cells"]
+    assert header["heads"] or header["recurrent_layers"]
     for group in header["heads"]:
         rows, columns = (len(header["axes"][group[axis]]) for axis in ("queries", "keys"))
         assert arrays[f"{group['name']}.weights"].shape[-2:] == (rows, columns)

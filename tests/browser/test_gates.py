@@ -19,11 +19,18 @@ from app.service.runs import shipped
 from app.service.runs.shipped_introductions import INTRODUCTIONS
 from app.service.snapshot_arrays import SnapshotArrays, collect_arrays
 from core.analysis import measures
-from tests.browser.page_driver import choose_run, page_state
+from tests.browser.page_driver import choose_run, figure_data, page_state
 from tests.browser.visual_checks import find_faults
 
 TEXT = shipped.by_name("parity-lstm").first_input
 WORD = WORDS["en"]
+SAID = {
+    "holds": "It holds:",
+    "fades": "It fades:",
+    "switches": "holds and rewrites",
+    "mixed": "fades and is rewritten",
+    "anew": "keeps little",
+}
 
 
 def open_gates(
@@ -48,6 +55,14 @@ def chip(page: Page, name: str) -> None:
     page.locator("#gates").get_by_role("radio", name=name, exact=True).click()
 
 
+def move(page: Page, changes: dict) -> None:
+    """Another state, and the two frames within which the figures follow."""
+    page.evaluate(
+        "c => import('/ours/js/store.js').then(s => { s.set(c); return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))); })",
+        changes,
+    )
+
+
 def rows_of(download: Download) -> list[list[str]]:
     return list(csv.reader(Path(download.path()).read_text("utf-8").splitlines()))
 
@@ -68,7 +83,7 @@ def test_units_stand_in_the_order_of_what_they_follow_and_carry_their_values(new
     hidden = arrays.recurrent[0].points["hidden"]  # (snapshot, time, unit)
     parity = arrays.model_input.ids.cumsum(0).float() % 2
     for moment in (-1, 3):
-        page.evaluate("m => import('/ours/js/store.js').then(s => s.set({snapshot: m}))", moment % len(hidden))
+        move(page, {"snapshot": moment % len(hidden)})
         head, *lines = table(page, ".gates-units")
         assert head == ["unit", "follows parity", *TEXT.split()]
         units = [int(line[0]) for line in lines]
@@ -126,8 +141,9 @@ def test_the_numbers_in_the_equations_give_the_result_shown(new_page, cell):
     points = arrays_of(f"parity-{cell}").recurrent[0].points
     for unit, step, moment in ((3, 0, -1), (17, 5, -1), (8, 11, 12), (30, 2, 0)):
         moment %= len(points["hidden"])
-        page.evaluate(
-            "c => import('/ours/js/store.js').then(s => s.set(c))", {"unit": unit, "step": step, "snapshot": moment}
+        move(
+            page,
+            {"unit": unit, "position": step, "snapshot": moment},
         )
         for name, compute in ARITHMETIC[cell].items():
             line = page.locator(f".equation[data-point={name}]")
@@ -154,16 +170,36 @@ def test_one_unit_over_tokens_and_over_training(new_page):
 
 def test_a_click_chooses_unit_and_step_and_arrow_keys_do_too(new_page):
     page = open_gates(new_page)
-    box = page.locator(".gates-units canvas").bounding_box()
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    unit, step = page_state(page, "[s.state.unit, s.state.step]")
+    figure_data(page, ".gates-units")
+    box = page.locator(".gates-units .nsewdrag").bounding_box()
+    page.mouse.click(box["x"] + box["width"] * 6.5 / 12, box["y"] + box["height"] * 16.5 / 32)
+    unit, step = page_state(page, "[s.state.unit, s.state.position]")
+    order = [int(name.strip("\u2060")) for name in figure_data(page, ".gates-units")[0]["y"]]
+    assert unit == order[16] and step == 6, "the unit in the middle row, not the 16th"
     expect(page.locator(".gates-equations h3")).to_contain_text(
         f"Unit {unit} at token \u2068{TEXT.split()[step]}\u2069 ({step})"  # a token keeps its own direction
     )
-    page.locator(".gates-score").focus()
+    page.locator(".gates-unit .plot").focus()
     page.keyboard.press("ArrowLeft")
-    assert page_state(page, "s.state.step") == step - 1
+    assert page_state(page, "s.state.position") == step - 1
     expect(page.locator(".gates-equations h3")).to_contain_text(f"({step - 1})")
+    page.keyboard.press("ArrowUp")
+    assert page_state(page, "s.state.point") == "cell"
+    page.keyboard.press("ArrowDown")
+    page.locator(".gates-units .plot").focus()
+    page.keyboard.press("ArrowDown")
+    assert page_state(page, "s.state.unit") == order[17], "in the order of the rows"
+
+
+def test_a_click_on_a_row_of_the_unit_chooses_its_gate_and_token_and_one_on_its_name_the_gate_alone(new_page):
+    page = open_gates(new_page)
+    figure_data(page, ".gates-unit")
+    box = page.locator(".gates-unit .nsewdrag").first.bounding_box()
+    row = box["height"] / 6
+    page.mouse.click(box["x"] + box["width"] * 2.5 / 12, box["y"] + 1.5 * row)
+    assert page_state(page, "[s.state.point, s.state.position]") == ["input", 2]
+    page.mouse.click(box["x"] - 40, box["y"] + 3.5 * row)
+    assert page_state(page, "[s.state.point, s.state.position]") == ["output", 2]
 
 
 def terms(run: str, moment: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -184,8 +220,8 @@ def test_units_say_whether_they_hold_fade_or_rewrite(new_page, run, gate):
         half_life = measures.half_life(arrays_of(run).recurrent[0].points[gate][moment][None])
         holds = np.abs(old) >= np.abs(fresh)
         for unit in range(0, 32, 3) if moment else (5,):
-            page.evaluate(
-                "c => import('/ours/js/store.js').then(s => s.set(c))",
+            move(
+                page,
                 {"unit": unit, "snapshot": moment % len(arrays_of(run).steps)},
             )
             share = np.exp(np.log(memory_gate[holds[:, unit], unit]).mean()) if holds[:, unit].any() else 0
@@ -195,7 +231,7 @@ def test_units_say_whether_they_hold_fade_or_rewrite(new_page, run, gate):
                 how = "holds" if share >= 0.9 else "fades"
             kinds.add(how)
             sentence = caption.inner_text()
-            assert re.search(r"\*\*(.*?)\*\*", WORD[f"gates.memory.{how}"])[1] in sentence, (unit, how, sentence)
+            assert SAID[how] in sentence, (unit, how, sentence)
             if how != "anew":
                 assert f"at {holds[:, unit].sum()} of the 11 tokens after the first" in sentence
                 assert f"{100 * share:.0f} %" in sentence
@@ -212,7 +248,7 @@ def test_a_unit_that_flips_at_every_3_is_said_to(new_page):
     threes = np.array(TEXT.split()[1:]) == "3"
     flips = [unit for unit in range(32) if ((np.abs(fresh) > np.abs(old))[:, unit] == threes).all()]
     assert 3 in flips
-    page.evaluate("c => import('/ours/js/store.js').then(s => s.set(c))", {"unit": 3})
+    move(page, {"unit": 3})
     expect(page.locator(".gates-unit .caption")).to_contain_text("holds and rewrites")
     assert "at every 3." in re.sub("[\u2068\u2069]", "", page.locator(".gates-unit .caption").inner_text())
     page.locator(".gates-sort select").select_option("memory")
@@ -227,7 +263,7 @@ def test_a_swing_is_said_to_grow_or_to_shrink(new_page):
     for point, values in arrays_of("parity-gru").recurrent[0].points.items():
         swing = (values.amax(1) - values.amin(1)).numpy()  # (snapshot, unit)
         for unit in (0, 5, 9, int((swing[-1] - swing[0]).argmin())):
-            page.evaluate("c => import('/ours/js/store.js').then(s => s.set(c))", {"unit": unit, "point": point})
+            move(page, {"unit": unit, "point": point})
             start, end = swing[0, unit], swing[-1, unit]
             same, half = abs(end - start) <= 0.1 * max(start, end), (start + end) / 2
             how = "same" if same else "grew" if end > start else "shrank"
@@ -243,9 +279,9 @@ def test_a_swing_is_said_to_grow_or_to_shrink(new_page):
 def test_the_path_is_that_of_the_states(new_page):
     page = open_gates(new_page, "parity-gru")
     chip(page, WORD["gates.view.path"])
-    expect(page.locator(".gates-plot .scatterlayer").first).to_be_visible(timeout=30_000)
-    head, start, *lines = table(page, ".gates-left > div:nth-child(2)")
-    assert head == ["token", "PC1", "PC2"] and start[0] == WORD["gates.start"]
+    expect(page.locator(".gates-path .scatterlayer").first).to_be_visible(timeout=30_000)
+    head, start, *lines = table(page, ".gates-path")
+    assert head == ["token", "PC1", "PC2"] and start[0] == "start"
     hidden = arrays_of("parity-gru").recurrent[0].points["hidden"][-1].double().numpy()
     _, _, axes = np.linalg.svd(hidden - hidden.mean(0), full_matrices=False)
     expected = (hidden - hidden.mean(0)) @ axes[:2].T
@@ -257,7 +293,7 @@ def test_the_path_is_that_of_the_states(new_page):
 def test_the_path_has_a_direction_and_its_names_do_not_meet(new_page, run):
     page = open_gates(new_page, run)
     chip(page, WORD["gates.view.path"])
-    expect(page.locator(".gates-plot .annotation").first).to_be_visible(timeout=30_000)
+    expect(page.locator(".gates-path .annotation").first).to_be_visible(timeout=30_000)
     tokens = page_state(page, "s.shown.look.axes.source")
     for backwards in (False, True):
         if backwards and run == "dates-bahdanau":
@@ -266,20 +302,21 @@ def test_the_path_has_a_direction_and_its_names_do_not_meet(new_page, run):
         elif backwards:
             continue
         walked = page.evaluate("""() => {
-            const { data } = document.querySelector('.gates-plot:not([hidden])'), named = (name) => data.find((one) => one.name === name);
+            const { data } = document.querySelector('.gates-path .js-plotly-plot'), named = (name) => data.find((one) => one.name === name);
             const stages = data.filter((one) => one.marker?.angleref === 'previous');
-            return { x: stages.flatMap((one, i) => one.x.slice(i ? 1 : 0)), faint: stages.map((one) => one.opacity),
+            return { x: stages.flatMap((one, i) => Array.from(one.x).slice(i ? 1 : 0)), faint: stages.map((one) => one.opacity),
               start: named('start').x[0], end: named('end').x[0], arrows: stages.every((one) => one.marker.symbol === 'arrow') };
         }""")
         path = page_state(
-            page, "Array.from(s.shown.workings.arrays[`${s.state.cells}.hidden.path`].at(s.state.snapshot).data)"
+            page,
+            "Array.from(s.shown.gates.arrays[`${s.state.recurrent_layer}.hidden.path`].at(s.state.snapshot).data)",
         )
         across = path[::2]
         order = [across[0], *(across[:0:-1] if backwards else across[1:])]
         assert walked["x"] == pytest.approx(order) and walked["arrows"]
         assert walked["faint"] == sorted(walked["faint"]) and len(set(walked["faint"])) > 3  # it gets darker
         assert (walked["start"], walked["end"]) == pytest.approx((order[0], order[-1]))
-    boxes = [one.bounding_box() for one in page.locator(".gates-plot:visible .annotation text").all()]
+    boxes = [one.bounding_box() for one in page.locator(".gates-path .annotation text").all()]
     assert len(boxes) >= 0.8 * len(tokens)
     assert not [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if overlap(a, b) > 2]
 
@@ -302,7 +339,7 @@ def three_digits(number: float) -> str:
 def test_gradients_of_three_cells_in_one_picture(new_page):
     page = open_gates(new_page)
     chip(page, WORD["gates.view.gradient"])
-    figure = ".gates-left > div:nth-child(3)"
+    figure = ".gates-gradient"
     caption = page.locator(f"{figure} .caption")
     expect(caption).to_contain_text("LSTM", timeout=30_000)
     head, *lines = table(page, figure)
@@ -333,17 +370,18 @@ def test_path_and_gradient_can_be_read_moved_by_keys_and_kept(new_page, run, siz
     page = open_gates(new_page, run, size)
     for view, name in (("path", "gates.view.path"), ("gradient", "gates.view.gradient")):
         chip(page, WORD[name])
-        box = page.locator(".gates-plot.js-plotly-plot:visible")
+        box = page.locator(f".gates-{view} .js-plotly-plot")
         expect(box).to_have_attribute("aria-label", re.compile(r"\d"))
         page.wait_for_timeout(300)
         assert find_faults(page) == []
-        step = page_state(page, "s.state.step ?? s.shown.look.axes.source.length - 1")
+        step = page_state(page, "s.state.position")
+        assert view == "gradient" or step == page_state(page, "s.shown.look.axes.source.length - 1")
         moment = page_state(page, "s.state.snapshot")
         box.focus()
         page.keyboard.press("ArrowLeft")
-        assert page_state(page, "s.state.step") == step - 1 and page_state(page, "s.state.snapshot") == moment
+        assert page_state(page, "s.state.position") == step - 1 and page_state(page, "s.state.snapshot") == moment
         with page.expect_download() as arriving:
-            page.locator(".figure:visible", has=box).locator(".keep").get_by_text("SVG").click()
+            page.locator(f".gates-{view} .keep").get_by_text("SVG").click()
         svg = Path(arriving.value.path()).read_text("utf-8")
         assert WORD[name] in svg and str(INTRODUCTIONS[run].title) in svg, f"{view}: its title and what it is of"
 
@@ -355,25 +393,25 @@ def test_moving_about_asks_the_server_nothing(new_page):
     for changes in (
         {"snapshot": 4},
         {"unit": 9},
-        {"step": 3},
+        {"position": 3},
         {"point": "cell"},
         {"sort": "memory"},
         {"through": "training"},
     ):
         before = page.locator("#gates").inner_text()
-        page.evaluate("c => import('/ours/js/store.js').then(s => s.set(c))", changes)
+        move(page, changes)
         assert page.locator("#gates").inner_text() != before, changes
     assert requests == []
 
 
 def test_layers_and_directions_of_an_encoder_and_a_decoder(new_page):
     page = open_gates(new_page, "dates-bahdanau")
-    names = page_state(page, "s.shown.look.cells.map(c => c.name)")
+    names = page_state(page, "s.shown.look.recurrent_layers.map(c => c.name)")
     assert names == ["encoder.layers.0.fwd", "encoder.layers.0.bwd", "decoder.layers.0.fwd"]
     for name, axis in (("encoder · backwards", "source"), ("decoder", "given")):
         chip(page, name)
         head, *lines = table(page, ".gates-units")
-        cells, unit = page_state(page, "s.state.cells"), int(lines[0][0])
+        cells, unit = page_state(page, "s.state.recurrent_layer"), int(lines[0][0])
         assert head[2:] == page_state(page, f"s.shown.look.axes.{axis}")
         value = page_state(page, f"s.shown.look.arrays['{cells}.hidden'].value(s.state.snapshot, 0, {unit})")
         assert float(lines[0][2]) == pytest.approx(value)

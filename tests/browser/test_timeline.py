@@ -237,7 +237,7 @@ def test_a_reloaded_page_is_where_it_was(new_page):
     page.locator("#tab-gates-button").click()
     page.keyboard.press("Home")
     page.reload()
-    expect(page.locator(".gates-units canvas")).to_be_visible(timeout=40_000)
+    expect(page.locator(".gates-units .main-svg").first).to_be_visible(timeout=40_000)
     assert page_state(page, "[s.state.run, s.state.tab, s.state.snapshot]") == ["parity-lstm", "gates", 0]
     page.locator(".logo").click()
     expect(page.locator(".one-head .caption b").first).to_be_visible(timeout=40_000)

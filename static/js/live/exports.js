@@ -60,14 +60,21 @@ function wrapped(text, size, weight, most, family) {
 
 // The figure's own table; else heatmaps with the tokens on their edges, other traces as one row a point.
 export function csvOf({ plot: { data }, spec, context }) {
-  if (Object.keys(spec.table).length) {
+  if (!Array.isArray(spec.table) && Object.keys(spec.table).length) {
     const columns = Object.values(spec.table).map((column) => flat(evaluate(column, context)));
     return lines([Object.keys(spec.table), ...columns[0].map((_, row) => columns.map((column) => column[row]))]);
   }
+  if (Array.isArray(spec.table)) return spread(spec.table, context);
   const maps = data.filter(({ type }) => type === "heatmap");
   if (maps.length) return maps.map((map) => table(map, spec.tokens)).join("\n");
   const rows = data.flatMap(({ name, x = [], y = [] }, trace) => Array.from(y, (value, i) => [name ?? trace, x[i] ?? i, value]));
   return lines([["trace", "x", "y"], ...rows]);
+}
+
+// pairs of a name and its column, or of several names and rows of values
+function spread(columns, context) {
+  const parts = evaluate(columns, context), several = (value) => (Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value) : [value]);
+  return lines([parts.flatMap(([head]) => several(head)), ...Array.from(parts[0][1], (_, row) => parts.flatMap(([, column]) => several(column[row])))]);
 }
 
 const flat = (values) => (values?.shape ? Array.from(values.data) : Array.from(values, (value) => (typeof value === "object" && value !== null ? flat(value) : value)).flat());

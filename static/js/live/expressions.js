@@ -11,13 +11,14 @@ export function evaluate(expression, context) {
 const KINDS = {
   slice({ array, by }, context) {
     const tensor = context.arrays[array];
-    const indices = by.map((key, axis) => Math.min(Number(typeof key === "string" ? context.state[key] : evaluate(key, context)), tensor.shape[axis] - 1));
-    return plain(tensor.at(...indices));
+    const indices = by.map((key, axis) => key === null ? null : Math.min(Number(typeof key === "string" ? context.state[key] : evaluate(key, context)), tensor.shape[axis] - 1));
+    return plain(indices.includes(null) ? across(tensor, indices) : tensor.at(...indices));
   },
   state: ({ key }, { state }) => state[key],
   linear({ of, scale, offset, whole }, context) {
-    const value = scale * evaluate(of, context) + offset;
-    return whole ? Math.floor(value) : value;
+    const value = evaluate(of, context), [times, plus] = evaluate([scale, offset], context);
+    const at = (x) => (whole ? Math.floor(times * x + plus) : times * x + plus);
+    return value?.length === undefined ? at(value) : Float64Array.from(value, at);
   },
   clip: ({ of, low, high }, context) => Math.min(Math.max(evaluate(of, context), low), high),
   tile: ({ of, gap }, context) => tile(evaluate(of, context), gap),
@@ -34,6 +35,15 @@ const KINDS = {
   curves: ({ of, low, high, part, row }, context) => curves(evaluate(of, context), low, high, part, evaluate(row, context)),
   nearest: ({ of, x, to }, context) => nearest(evaluate(of, context), evaluate(x, context), evaluate(to, context)),
   log1p: ({ of }, context) => Math.log1p(evaluate(of, context)),
+  transpose({ of }, context) {
+    const rows = evaluate(of, context);
+    return Array.from(rows[0] ?? [], (_, x) => Float64Array.from(rows, (row) => row[x]));
+  },
+  concat: ({ parts }, context) => evaluate(parts, context).flatMap((values) => Array.from(values)),
+  each({ of: { template, values } }, context) {
+    const { language } = context.state, columns = Object.entries(evaluate(values, context));
+    return Array.from(columns[0][1], (_, i) => fill(template[language] ?? template.en, Object.fromEntries(columns.map(([name, column]) => [name, column[i]])), language));
+  },
   format({ template, values }, context) {
     const { language } = context.state;
     return fill(template[language] ?? template.en, evaluate(values, context), language);
@@ -59,6 +69,20 @@ function nearest(values, x, to) {
     else high = middle;
   }
   return values[low > 0 && to - x[low - 1] <= x[low] - to ? low - 1 : low];
+}
+
+// The part of a tensor at some indices, with all of an axis where the index is null.
+function across({ data, shape, unit }, indices) {
+  const all = shape.map((_, axis) => (indices[axis] ?? null) === null), kept = shape.filter((_, axis) => all[axis]);
+  const values = new data.constructor(kept.reduce((product, side) => product * side, 1));
+  let n = 0;
+  const walk = (axis, offset) => {
+    if (axis === shape.length) return void (values[n++] = data[offset]);
+    const [from, to] = all[axis] ? [0, shape[axis]] : [indices[axis], indices[axis] + 1];
+    for (let i = from; i < to; i++) walk(axis + 1, offset * shape[axis] + i);
+  };
+  walk(0, 0);
+  return { data: values, shape: kept, unit };
 }
 
 // (row, column, y, x) side by side as one matrix with empty cells between
@@ -106,6 +130,8 @@ export function keysOf(expression, keys = new Set()) {
 export const fill = (template, values, language) => template.replace(/\{(\w+)(?::([^}]*))?\}/g, (_, name, mark) => write(values[name], mark ?? "", language));
 
 function write(value, mark, language) {
+  const [, plus, wide, rest] = mark.match(/^(\+?)(\d*)(.*)$/);
+  if (plus || wide) return (plus && value >= 0 ? "+" : "").concat(write(value, rest, language)).padStart(wide, "\u00a0");
   if (value === null || value === undefined || Number.isNaN(value)) return "—";
   const [, comma, digits, kind] = mark.match(/^(,?)(?:\.(\d+))?([%fgr]?)$/) ?? [];
   if (typeof value === "string") return value;

@@ -4,6 +4,7 @@
 import { Crosshair } from "./crosshair.js";
 import { evaluate, keysOf } from "./expressions.js";
 import { named, placed } from "./labels.js";
+import { namesBeside } from "./point_names.js";
 import { poster } from "./poster.js";
 
 const LONGEST = 14; // characters of a token on an axis
@@ -128,6 +129,7 @@ export class LiveFigure {
 
   size() {
     const width = this.plot.clientWidth, { height, figure: { layout: { margin } } } = this.spec;
+    if (Array.isArray(height)) return { width, height: Math.max(height[0], Math.min(height[2] ?? Infinity, window.innerHeight - height[1] * (this.player.page.typeSize?.() ?? 13) / 13)) };
     if (height !== "square") return { width, height: evaluate(height, this.context) };
     const { l, r, t, b } = { l: 8, r: 8, t: 8, b: 8, ...margin };
     return { width, height: Math.min(width - l - r, Math.max(260, window.innerHeight - 350)) + t + b };
@@ -181,6 +183,7 @@ export class LiveFigure {
 
   // whether labels or the ends of named lines are elsewhere now
   refits(keys) {
+    if (this.spec.point_names && meets(keysOf(this.spec.point_names), keys)) return true;
     if (this.spec.names && this.bound.some((binding) => binding.path.trace !== null && meets(binding.keys, keys))) return true;
     return meets(this.fitted, keys) || this.spec.labels.some(({ about }) => Object.keys(about).some((key) => keys.has(key)));
   }
@@ -198,12 +201,13 @@ export class LiveFigure {
       if (!element || (changed && !meets(this.words[part], changed))) continue;
       const sentence = evaluate(this.spec[part], this.context);
       element.replaceChildren(...emphasised(sentence));
-      if (part === "caption") this.plot.setAttribute("aria-label", sentence.replaceAll("**", ""));
+      if (part === "caption") this.plot.setAttribute("aria-label", [sentence, evaluate(this.spec.description, this.context)].filter(Boolean).join(" ").replaceAll("**", ""));
     }
   }
 
   listen() {
     this.plot.on("plotly_click", ({ points: [point] }) => Object.keys(this.spec.click).length && !this.spec.cursor && this.player.page.set(this.picked(point)));
+    this.plot.addEventListener("click", (event) => this.pickRow(event));
     this.plot.on("plotly_hover", ({ points: [point] }) => {
       this.hovered = Object.keys(this.spec.click).length ? point : null;
       this.pointFrom((axis) => indexOf(point, axis));
@@ -227,21 +231,34 @@ export class LiveFigure {
   // What a click on a point sets in the state.
   picked(point) {
     const state = { x: indexOf(point, "x"), y: indexOf(point, "y"), point: point.pointNumber, curve: point.curveNumber, customdata: point.customdata };
-    const value = (from) => (typeof from === "string" ? state[from] : evaluate(from, { arrays: this.arrays, state }));
-    return Object.fromEntries(Object.entries(this.spec.click).map(([key, from]) => [key, value(from)]));
+    return Object.fromEntries(Object.entries(this.spec.click).map(([key, from]) => [key, this.valueOf(from, state)]).filter(([, value]) => value !== undefined));
+  }
+
+  valueOf(from, clicked) {
+    return typeof from === "string" ? clicked[from] : evaluate(from, { arrays: this.arrays, state: { ...clicked, ...this.player.page.state } });
+  }
+
+  // A click on a row's name, left of the plot, chooses the row alone.
+  pickRow({ clientX, clientY }) {
+    const { xaxis, yaxis } = this.plot._fullLayout, box = this.plot.getBoundingClientRect(), at = clientY - box.top - yaxis._offset;
+    if (clientX - box.left >= xaxis._offset || at < 0 || at > yaxis._length || this.spec.cursor) return;
+    const uses = (from, axis) => from === axis || keysOf(from).has(axis), y = Math.round(yaxis.p2l(at));
+    const rows = Object.entries(this.spec.click).filter(([, from]) => uses(from, "y") && !uses(from, "x"));
+    if (rows.length) this.player.page.set(Object.fromEntries(rows.map(([key, from]) => [key, this.valueOf(from, { y })])));
   }
 
   onKey(event) {
     const [axis, by] = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] }[event.key] ?? [];
-    const [key, count] = this.spec.arrows[axis] ?? [];
+    const [key, among] = this.spec.arrows[axis] ?? [], { state, set } = this.player.page;
     if (this.spec.zoom && event.key in ZOOM_KEYS) this.zoom(ZOOM_KEYS[event.key]);
     if (this.spec.reads && !key) return this.read(event);
     if (!key) return;
     event.preventDefault();
     event.stopPropagation();
-    const { state, set } = this.player.page;
-    set({ [key]: Math.max(0, Math.min(count - 1, Number(state[key] ?? 0) + by)) });
-    this.pointFrom((of) => Number(state[this.spec.arrows[of][0]]));
+    const values = typeof among === "number" ? null : evaluate(among, this.context), count = values?.length ?? among; // in their order
+    const next = Math.max(0, Math.min(count - 1, (values ? values.indexOf(state[key]) : Number(state[key] ?? 0)) + by));
+    set({ [key]: values ? values[next] : next });
+    this.pointFrom((of) => Number(state[this.spec.arrows[of]?.[0]]));
   }
 
   // The hover text, moved by keys through the cells of heatmaps, one after the other.
@@ -284,11 +301,14 @@ export class LiveFigure {
   // What depends on the room there is.
   fit() {
     this.fitTokens();
-    const { labels, names, figure } = this.spec, { state, templates } = this.player.page;
-    if (!labels.length && !names) return;
+    const { labels, names, figure, point_names: points } = this.spec, { state, templates } = this.player.page;
+    if (!labels.length && !names && !points) return;
     const words = labels.map((label) => ({ ...label, text: evaluate(label.text, this.context) }));
     const { annotations, shapes } = placed(words, this.plot, state, templates[state.theme].layout.colorway[2], this.spec);
     const own = (part) => (this.plot.layout[part] ?? []).slice(0, figure.layout[part]?.length ?? 0), all = [...own("annotations"), ...annotations];
+    const beside = points ? namesBeside(evaluate(points, this.context), this.plot) : [];
+    all.push(...beside);
+    if (points?.legend) return void this.Plotly.relayout(this.plot, { annotations: all, showlegend: beside.length < points.text.length });
     this.Plotly.relayout(this.plot, { ...(names ? named(this.plot, all) : { annotations: all }), ...(labels.length ? { shapes: [...own("shapes"), ...shapes] } : {}) });
   }
 

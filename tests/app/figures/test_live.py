@@ -10,13 +10,17 @@ from app.figures.expressions import (
     Array,
     Choose,
     Clip,
+    Concat,
     Curves,
+    Each,
+    Fill,
     Format,
     Item,
     Sentences,
     State,
     Take,
     Tile,
+    Transpose,
     evaluate,
     keys_of,
     to_json,
@@ -78,6 +82,19 @@ def test_curves_go_from_row_to_column():
     assert evaluate(Curves(values, 0.1, 2, "cells", State("query")), {"query": 1})[::18] == [[1, 0, 0.9], [1, 1, 0.1]]
 
 
+def test_columns_transposes_and_texts_for_each():
+    state = {"head": 2, "x": 1}
+    np.testing.assert_array_equal(evaluate(WEIGHTS[:, "head", 0], state), WEIGHTS.values[:, 2, 0])
+    np.testing.assert_array_equal(evaluate(WEIGHTS["x", :, :, 3], state), WEIGHTS.values[1, :, :, 3])
+    np.testing.assert_array_equal(evaluate(Transpose(WEIGHTS[0, "head"]), state), WEIGHTS.values[0, 2].T)
+    row = WEIGHTS[0, 0, 0]
+    np.testing.assert_array_equal(
+        evaluate(Concat([row, Affine(row, scale=State("head"))]), state), [0, 1, 2, 3, 0, 2, 4, 6]
+    )
+    assert evaluate(Each(Fill("{a} {x:+.1f}", a=["p", "q"], x=Take(row, [3, 0]))), state) == ["p +3.0", "q +0.0"]
+    assert keys_of(Each(Fill("{x}", x=WEIGHTS[:, "head"]))) == {"head", "language"}
+
+
 @pytest.mark.parametrize(
     ("template", "values", "written"),
     [
@@ -93,6 +110,10 @@ def test_curves_go_from_row_to_column():
         ("{x:.2f}", {"x": float("nan")}, "—"),
         ("{x}", {"x": None}, "—"),
         ("{x}", {"x": "{y}"}, "{y}"),
+        ("{x:+.2f}", {"x": 0.5}, "+0.50"),
+        ("{x:+.2f}", {"x": -0.5}, "−0.50"),
+        ("{x:6.1f}", {"x": 12.34}, "\u00a0\u00a012.3"),
+        ("{x:4}", {"x": "±1"}, "\u00a0\u00a0±1"),
     ],
 )
 def test_numbers_as_they_are_read(template, values, written):
