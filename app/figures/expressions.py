@@ -6,12 +6,14 @@ kinds, each plain data:
     weights["snapshot", "layer", "head"]      a slice of an array, chosen by keys of the state
     State("snapshot")                         the state itself
     Affine(State("key"), offset=-0.5)         scale · x + offset, rounded down where `whole`
-    Choose(roles["snapshot"], ["a", "b"])     one of several expressions, by an index or a key
+    Choose(roles["snapshot"], ["a", "b"])     one of several expressions, by an index (beyond the end: the last) or a key (unknown: the first)
     Tile(weights["snapshot"], 2, 1)           (row, column, y, x) side by side as one matrix, with gaps
     Format("{share:.0%} of {n:,}", share=…)   a sentence in the reader's language; its template is a gettext message
     Fill("{run}-step{step}", run=…, step=…)   the same for what is not translated
     Sentences([…, …])                         one after another, as the language does it; empty ones are left out
     Take(values, order)                       values (or rows) in another order
+    Sum([position, offset])                   of numbers
+    Clamp(position, 0, 63)                    the nearest number between two others
 
 Lists and dicts of expressions are expressions; anything else stands for itself.
 """
@@ -114,6 +116,20 @@ class Take(Expression):
     order: Any
 
 
+@dataclass(frozen=True)
+class Sum(Expression):
+    parts: list[Any]
+
+
+@dataclass(frozen=True)
+class Clamp(Expression):
+    """The number between `low` and `high` that is nearest to `of`."""
+
+    of: Any
+    low: Any
+    high: Any
+
+
 def evaluate(
     expression: Any, state: Mapping[str, Any], translate: Translate = lambda message, language: message
 ) -> Any:
@@ -137,7 +153,9 @@ def evaluate(
                 return tile(np.asarray(value(of)), gap_y, gap_x)
             case Choose(by, among):
                 chosen = value(by)
-                return value(among[chosen] if isinstance(among, dict) else among[min(int(chosen), len(among) - 1)])
+                if isinstance(among, dict):
+                    return value(among.get(chosen, next(iter(among.values()))))
+                return value(among[min(int(chosen), len(among) - 1)])
             case Format(message, values):
                 language = state.get("language", "en")
                 return fill(
@@ -149,6 +167,10 @@ def evaluate(
             case Take(of, order):
                 values, indices = value(of), value(order)
                 return values[indices] if isinstance(values, np.ndarray) else [values[int(i)] for i in indices]
+            case Sum(parts):
+                return sum(value(one) for one in parts)
+            case Clamp(of, low, high):
+                return max(value(low), min(value(high), value(of)))
             case dict():
                 return {name: value(one) for name, one in part.items()}
             case list():
@@ -195,6 +217,11 @@ def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
         case Take(of, order):
             of, order = (to_json(part, translate, languages) for part in (of, order))
             return {"$": "take", "of": of, "order": order}
+        case Sum(parts):
+            return {"$": "sum", "parts": to_json(parts, translate, languages)}
+        case Clamp(of, low, high):
+            of, low, high = (to_json(part, translate, languages) for part in (of, low, high))
+            return {"$": "clamp", "of": of, "low": low, "high": high}
         case dict():
             return {name: to_json(one, translate, languages) for name, one in expression.items()}
         case list():
@@ -222,6 +249,10 @@ def walk(expression: Any) -> Iterator[Expression]:
             parts = sentences
         case Take(of, order):
             parts = [of, order]
+        case Sum(numbers):
+            parts = numbers
+        case Clamp(of, low, high):
+            parts = [of, low, high]
         case dict():
             parts = expression.values()
         case list():

@@ -64,7 +64,7 @@ class Live:
     names     whether lines are named at their ends, in their colours (where there is no room, in a legend above)
     table     column → values: what its CSV holds, where that is not what it draws
     zoom      whether buttons beside the title enlarge the part around the chosen cell
-    height    px, or "square": as high as wide
+    height    px, or "square": as high as wide, `highest` px at most (0: what the window has room for)
     """
 
     figure: go.Figure
@@ -82,6 +82,7 @@ class Live:
     table: dict[str, Any] = field(default_factory=dict)
     zoom: bool = False
     height: int | str = 320
+    highest: int = 0
 
     def arrays(self) -> dict[str, Array]:
         """All arrays the picture reads, by name."""
@@ -138,6 +139,7 @@ class Live:
             "names": self.names,
             "zoom": self.zoom,
             "height": self.height,
+            "highest": self.highest,
         }
 
     def scrubbed(self, over: str = "snapshot", **state: Any) -> go.Figure:

@@ -1,6 +1,7 @@
 """Numbers as they are read: a true minus, a dash for a missing one, shares with the language's percent sign.
 
-`fill` understands Python's format marks `,` `.2f` `.0%`, and `g` for as many digits as a number of its size needs;
+`fill` understands Python's format marks `,` `.2f` `.0%`, `g` for as many digits as a number of its size needs, `.2g` for so
+many digits that count, and `+` for the sign of what is not zero;
 `static/js/live/expressions.js` writes the same digits.
 """
 
@@ -14,7 +15,7 @@ from typing import Any
 
 MISSING = "—"
 FIELD = re.compile(r"\{(\w+)(?::([^}]*))?\}")
-MARK = re.compile(r"(,?)(?:\.(\d+))?([%fg]?)")
+MARK = re.compile(r"(\+?)(,?)(?:\.(\d+))?([%fg]?)")
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -29,11 +30,13 @@ def write(value: Any, mark: str = "", language: str = "en") -> str:
     match = MARK.fullmatch(mark)
     if match is None or isinstance(value, str):
         return str(value)
-    comma, digits, kind = match.groups()
+    plus, comma, digits, kind = match.groups()
+    if plus:
+        return ("+" if value > 0 else "−" if value < 0 else "") + write(abs(value), mark[1:], language)
     if kind == "%":
         return f"{_share(100 * value, int(digits or 0))}{'' if language == 'zh' else ' '}%"
     if kind == "g":
-        return neat(value)
+        return significant(value, int(digits)) if digits else neat(value)
     if kind == "f" or digits:
         return fixed(value, int(digits or 2))
     return f"{value:,}" if comma else _plain(value)
@@ -51,11 +54,25 @@ def neat(value: float) -> str:
     if not math.isfinite(value):
         return "−Infinity" if value < 0 else "Infinity"
     if size and (size < 1e-3 or size >= 1e6):
-        power = int(f"{value:e}".split("e")[1])
-        power += Decimal(float(size)).scaleb(-power).quantize(Decimal("0.01"), ROUND_HALF_UP) >= 10
-        digits = fixed(float(Decimal(float(value)).scaleb(-power)), 2)
-        return f"{digits} × 10{str(power).translate(RAISED)}"
+        return _power(value, 2)
     return fixed(value, 1 if size >= 1000 else 2 if size >= 1 else 4)
+
+
+def significant(value: float, digits: int) -> str:
+    """So many digits that count: 1.1, 177, 3.0 × 10⁻⁷"""
+    size = abs(value)
+    if not size or not math.isfinite(value):
+        return "0" if not size else neat(value)
+    if size < 1e-3 or size >= 1e6:
+        return _power(value, digits - 1)
+    return fixed(value, max(0, digits - 1 - int(f"{value:.{digits - 1}e}".split("e")[1])))
+
+
+def _power(value: float, digits: int) -> str:
+    """2.68 × 10¹⁰"""
+    power = int(f"{value:e}".split("e")[1])
+    power += Decimal(float(abs(value))).scaleb(-power).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP) >= 10
+    return f"{fixed(float(Decimal(float(value)).scaleb(-power)), digits)} × 10{str(power).translate(RAISED)}"
 
 
 def _share(percent: float, digits: int) -> str:

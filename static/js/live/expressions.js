@@ -22,13 +22,15 @@ const KINDS = {
   tile: ({ of, gap }, context) => tile(evaluate(of, context), gap),
   choose({ by, among }, context) {
     const chosen = evaluate(by, context);
-    return evaluate(Array.isArray(among) ? among[Math.min(chosen, among.length - 1)] : among[chosen], context);
+    return evaluate(Array.isArray(among) ? among[Math.min(chosen, among.length - 1)] : chosen in among ? among[chosen] : Object.values(among)[0], context);
   },
   sentences: ({ parts }, context) => evaluate(parts, context).filter(Boolean).join(context.state.language === "zh" ? "" : " "),
   take({ of, order }, context) {
     const values = evaluate(of, context);
     return Array.from(evaluate(order, context), (index) => values[index]);
   },
+  sum: ({ parts }, context) => evaluate(parts, context).reduce((sum, value) => sum + value, 0),
+  clamp: ({ of, low, high }, context) => Math.max(evaluate(low, context), Math.min(evaluate(high, context), evaluate(of, context))),
   format({ template, values }, context) {
     const { language } = context.state;
     return fill(template[language] ?? template.en, evaluate(values, context), language);
@@ -73,10 +75,11 @@ export const fill = (template, values, language) => template.replace(/\{(\w+)(?:
 
 function write(value, mark, language) {
   if (value === null || value === undefined || Number.isNaN(value)) return "—";
-  const [, comma, digits, kind] = mark.match(/^(,?)(?:\.(\d+))?([%fg]?)$/) ?? [];
+  const [, plus, comma, digits, kind] = mark.match(/^(\+?)(,?)(?:\.(\d+))?([%fg]?)$/) ?? [];
   if (typeof value === "string") return value;
+  if (plus) return (value > 0 ? "+" : value < 0 ? "−" : "") + write(Math.abs(value), mark.slice(1), language);
   if (kind === "%") return `${share(100 * value, Number(digits ?? 0))}${language === "zh" ? "" : " "}%`;
-  if (kind === "g") return neat(value);
+  if (kind === "g") return digits ? significant(value, Number(digits)) : neat(value);
   if (kind === "f" || digits) return minus(value.toFixed(digits ?? 2));
   return comma ? value.toLocaleString("en-US") : String(value);
 }
@@ -91,11 +94,21 @@ function share(percent, digits) {
 function neat(value) {
   const size = Math.abs(value);
   if (!Number.isFinite(value)) return minus(String(value));
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
-    const [digits, power] = value.toExponential(2).split("e");
-    return `${minus(digits)} × 10${[...power].map((sign) => RAISED[sign]).join("")}`;
-  }
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return timesTen(value, 2);
   return minus(value.toFixed(size >= 1000 ? 1 : size >= 1 ? 2 : 4));
+}
+
+// so many digits that count: 1.1, 177, 3.0 × 10⁻⁷
+function significant(value, digits) {
+  const size = Math.abs(value);
+  if (!size || !Number.isFinite(value)) return size ? neat(value) : "0";
+  if (size < 1e-3 || size >= 1e6) return timesTen(value, digits - 1);
+  return minus(value.toFixed(Math.max(0, digits - 1 - Number(value.toExponential(digits - 1).split("e")[1]))));
+}
+
+function timesTen(value, digits) {
+  const [number, power] = value.toExponential(digits).split("e");
+  return `${minus(number)} × 10${[...power].map((sign) => RAISED[sign]).join("")}`;
 }
 
 const RAISED = { "-": "⁻", "+": "", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };

@@ -4,6 +4,7 @@
 import { evaluate, keysOf } from "./expressions.js";
 import { named, placed } from "./labels.js";
 import { poster } from "./poster.js";
+import { writeTable } from "./table.js";
 
 const CONFIG = { displayModeBar: false, responsive: false, doubleClick: "reset", showSendToCloud: false };
 
@@ -17,7 +18,7 @@ export class Player {
   }
 
   add(box, spec, arrays) {
-    const figure = new LiveFigure(box, spec, arrays, this);
+    const figure = new (spec.figure.data[0]?.type === "table" ? LiveTable : LiveFigure)(box, spec, arrays, this);
     this.figures.add(figure);
     return figure;
   }
@@ -51,6 +52,7 @@ export class LiveFigure {
     this.plot.tabIndex = 0;
     this.plot.setAttribute("role", "img");
     this.plot.addEventListener("keydown", (event) => this.onKey(event));
+    this.plot.addEventListener("blur", () => this.pointed && this.Plotly.Fx.unhover(this.plot));
     this.watching = [new ResizeObserver(() => this.resize()), new IntersectionObserver((entries) => this.scrolled(entries.at(-1).isIntersecting), { rootMargin: "120px" })];
     this.watching.forEach((observer) => observer.observe(this.plot));
     this.show(spec, arrays);
@@ -71,7 +73,7 @@ export class LiveFigure {
 
   // Another figure in the same place: another run, another input. `drawn` is kept when it is there.
   show(spec, arrays) {
-    Object.assign(this, { spec, arrays, every: null });
+    Object.assign(this, { spec, arrays, every: null, pointed: null });
     this.bound = Object.entries(spec.bindings).map(([path, expression]) => ({ path: parsed(path), expression, keys: keysOf(expression) }));
     this.words = Object.fromEntries(["title", "caption"].map((part) => [part, keysOf(spec[part])]));
     this.say(null);
@@ -112,7 +114,7 @@ export class LiveFigure {
 
   size() {
     const width = this.plot.clientWidth, { height } = this.spec;
-    return { width, height: height === "square" ? Math.min(width, Math.max(300, window.innerHeight - 330)) : height };
+    return { width, height: height === "square" ? Math.min(width, this.spec.highest || Math.max(300, window.innerHeight - 330)) : height };
   }
 
   resize() {
@@ -197,11 +199,29 @@ export class LiveFigure {
 
   onKey(event) {
     const [axis, by] = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] }[event.key] ?? [];
-    const [key, count] = this.spec.arrows[axis] ?? [];
-    if (!key) return;
+    const [key, count] = this.spec.arrows[axis] ?? [], enter = event.key === "Enter" && this.pointed && this.hovered;
+    if (!key && !enter && !this.pointNext(axis, by)) return;
     event.preventDefault();
     event.stopPropagation();
-    this.player.page.set({ [key]: Math.max(0, Math.min(count - 1, Number(this.player.page.state[key] ?? 0) + by)) });
+    if (enter) this.player.page.set(this.picked(this.hovered));
+    if (key) this.player.page.set({ [key]: Math.max(0, Math.min(count - 1, Number(this.player.page.state[key] ?? 0) + by)) });
+  }
+
+  // Arrow keys that choose nothing show the exact numbers cell by cell, as the pointer does; Enter is a click.
+  pointNext(axis, by) {
+    if (!axis || this.spec.cursor || !this.plot._fullLayout) return false;
+    const curveNumber = this.plot._fullData.findIndex(({ hoverinfo, visible }) => hoverinfo !== "skip" && visible === true), { type, x, z } = this.plot._fullData[curveNumber] ?? {};
+    const within = (at, many) => Math.max(0, Math.min(many - 1, at)), { Fx } = this.Plotly;
+    if (type === "heatmap") {
+      const [row, column] = this.pointed ?? [0, 0];
+      this.pointed = axis === "x" ? [row, within(column + by, z[0].length)] : [within(row + by, z.length), column];
+      Fx.hover(this.plot, [{ curveNumber, pointNumber: this.pointed }]);
+    } else {
+      if (axis !== "x" || !x?.length) return false;
+      this.pointed = [within((this.pointed?.[0] ?? -1) + by, x.length)];
+      Fx.hover(this.plot, this.plot._fullLayout.hovermode === "x unified" ? { xval: x[this.pointed[0]] } : [{ curveNumber, pointNumber: this.pointed[0] }], "xy");
+    }
+    return true;
   }
 
   // A token that is pointed at elsewhere: its row and its column here.
@@ -255,6 +275,26 @@ export class LiveFigure {
     }
     this.Plotly.relayout(this.plot, changes);
   }
+}
+
+// A table (go.Table) is one of the page's own: its numbers can be read, selected and scrolled without Plotly.
+class LiveTable extends LiveFigure {
+  async begin(spec) {
+    if (spec !== this.spec) return;
+    const { data, layout } = structuredClone(spec.figure);
+    for (const { path, expression } of this.bound) put({ data, layout }, path, evaluate(expression, this.context));
+    this.plot.setAttribute("role", "group");
+    writeTable(this.plot, data[0]);
+  }
+
+  move(changed) {
+    this.say(changed);
+    if (this.bound.some(({ keys }) => meets(keys, changed))) this.drawn = this.begin(this.spec);
+  }
+
+  paintPoster() {}
+  resize() {}
+  scrolled() {}
 }
 
 // The playhead: a line laid over the plot, so that moving it redraws nothing; it can be dragged.
