@@ -114,7 +114,6 @@ def by_distance(slopes: np.ndarray, bias: np.ndarray) -> Live:
                 mine, [shade(0.35 + 0.65 * head / max(1, heads - 1)), colour("accent")]
             ),
             f"data[{head}].line.width": Choose(mine, [1.8, 4]),
-            f"data[{head}].zorder": mine,
         }
     live = line_chart(
         [go.Scatter(x=x, mode="lines") for _ in range(heads)],

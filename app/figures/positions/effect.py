@@ -31,7 +31,6 @@ def effect(comparison: dict[str, Any]) -> Live:
             f"data[{i}].line.width": Choose(mine, [2, 4]),
             f"data[{i}].line.color": tint,
             f"data[{i}].marker.color": tint,
-            f"data[{i}].zorder": mine,
         }
     live = line_chart(
         [

@@ -33,7 +33,7 @@ BAR, RIGHT, BELOW = (
     40,
     17,
 )  # px: the bar of colours, the room for the words right of it, from the matrix to their middle
-MARGIN = {"l": 32, "r": 6, "t": 26, "b": 28}  # of a matrix
+TOP, FOOT, LINE = 26, 28, 18  # px above and below a matrix; more for a second line below
 
 
 def ticks(low: float, high: float, most: int) -> list[int]:
@@ -72,13 +72,13 @@ def by_offset(matrix: np.ndarray) -> np.ndarray:
 def matrix_map(
     z: Any, shape: tuple[int, ...], *, limits: tuple[Any, Any], scale: Expression, ends: tuple[Any, Any],
     names: tuple[Expression, Expression], hover: Expression, file: str, title: Any, caption: Any,
-    side: int = 0, axes: dict[str, Any] | None = None,
+    side: int = 0, axes: dict[str, Any] | None = None, left: int = 32,
 ) -> Live:  # fmt: skip
     """A matrix; below it what rows and columns are, and what the ends of its colours mean.
 
     limits  numbers of the first and last colour; ends: the words for them
     side    px of a square matrix; 0: as wide as there is room
-    axes    instead of numbered rows and columns
+    axes    instead of numbered rows and columns, whose names need so many px on the left
     """
     rows, columns = shape
     frame = {"showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True, "showline": True, "mirror": True}
@@ -90,6 +90,7 @@ def matrix_map(
     if side:
         layout["xaxis"] |= {"constrain": "domain", "constraintoward": "left"}
         layout["yaxis"] |= {"constrain": "domain", "constraintoward": "top", "scaleanchor": "x"}
+    foot = FOOT + LINE if side else FOOT  # under a square matrix there is less room beside each other
     words = {
         "xref": "paper",
         "yref": "paper",
@@ -108,10 +109,10 @@ def matrix_map(
         ),
         {
             **layout,
-            "margin": MARGIN,
+            "margin": {"l": left, "r": 6, "t": TOP, "b": foot},
             "dragmode": False,
             "annotations": [
-                {**words, "x": 0, "xanchor": "left", "xshift": -MARGIN["l"], "align": "left"},
+                {**words, "x": 0, "xanchor": "left", "xshift": -left, "yshift": -BELOW - (foot - FOOT) / 2, "align": "left"},
                 {**words, "x": 1, "xanchor": "right", "xshift": -(RIGHT + BAR + 6)},
                 {**words, "x": 1, "xanchor": "left", "xshift": 6 - RIGHT},
             ],
@@ -124,12 +125,14 @@ def matrix_map(
         "data[0].colorscale": scale,
         "data[0].colorbar.outlinecolor": colour("line"),
         "data[0].hovertemplate": hover,
-        "layout.annotations[0].text": Fill("↓ {rows}   → {columns}", rows=names[0], columns=names[1]),
+        "layout.annotations[0].text": Fill(
+            "↓ {rows}<br>→ {columns}" if side else "↓ {rows}   → {columns}", rows=names[0], columns=names[1]
+        ),
         "layout.annotations[1].text": ends[0],
         "layout.annotations[2].text": ends[1],
         **{f"layout.annotations[{i}].font.color": colour("mute") for i in range(3)},
     }
-    edge = MARGIN["t"] + MARGIN["b"]
+    edge = TOP + foot
     height = "square" if side else round(rows * max(3, min(26, 300 / rows))) + edge
     return Live(figure, bindings, title, caption, file, height=height, highest=side + edge if side else 0)
 
@@ -151,7 +154,6 @@ def line_chart(
             "yaxis": {"fixedrange": True, "zeroline": False, "nticks": 6, "ticks": "", "ticklabelstandoff": 6, "title": {"standoff": 6}},
             "margin": {"l": 62, "r": 24, "t": 12, "b": 48},
             "hovermode": "x unified",
-            "hoverdistance": 40,
             "dragmode": False,
         },
     )  # fmt: skip
@@ -240,18 +242,29 @@ def same_places(name: str, places: list[int], side: int) -> Array:
 
 
 def marked(live: Live, x: Expression, ys: list[Expression]) -> Live:
-    """A dotted line at x, with a dot at each y."""
-    trace = len(live.figure.data)
-    live.figure.add_scatter(mode="markers", marker={"size": 10}, showlegend=False, hoverinfo="skip")
+    """A dotted line at x, with a dot at each y: shapes, so that moving them draws no line again."""
     live.figure.add_shape(type="line", yref="paper", y0=0, y1=1, line={"width": 1.5, "dash": "2px,3px"})
     live.bindings |= {
-        f"data[{trace}].x": [x] * len(ys),
-        f"data[{trace}].y": ys,
-        f"data[{trace}].marker.color": colour("ink"),
         "layout.shapes[0].x0": x,
         "layout.shapes[0].x1": x,
         "layout.shapes[0].line.color": colour("ink"),
     }
+    round_dot = {
+        "xsizemode": "pixel",
+        "ysizemode": "pixel",
+        "x0": -5,
+        "x1": 5,
+        "y0": -5,
+        "y1": 5,
+        "line": {"width": 0},
+    }
+    for i, y in enumerate(ys, 1):
+        live.figure.add_shape(type="circle", **round_dot)
+        live.bindings |= {
+            f"layout.shapes[{i}].xanchor": x,
+            f"layout.shapes[{i}].yanchor": y,
+            f"layout.shapes[{i}].fillcolor": colour("ink"),
+        }
     return live
 
 

@@ -11,7 +11,7 @@ from app.figures.axes import categories, tick_labels
 from app.figures.expressions import Array, Choose, Expression, Fill, Format, Sentences, State, Take
 from app.figures.live import Live
 from app.figures.numbers import write
-from app.figures.positions.parts import MARGIN, SCHEME_NAMES, chosen_among, matrix_map
+from app.figures.positions.parts import SCHEME_NAMES, chosen_among, matrix_map
 from app.figures.theme import WEIGHT, colour, shade
 
 SAME = 1e-4  # differences below this are rounding
@@ -40,7 +40,6 @@ def outputs(header: dict[str, Any], cosines: np.ndarray, apart: np.ndarray, chos
     words, places = header["words"], header["places"]
     other = [words[place] for place in places]
     n = len(words)
-    rows, columns = Format("words in their order"), Format("the same words reordered")
     ticks = {"type": "category", "tickmode": "array", "tickvals": list(range(n)), "tickfont": {"size": 15}}
     live = matrix_map(
         Array("cosines", cosines)[chosen],
@@ -48,7 +47,7 @@ def outputs(header: dict[str, Any], cosines: np.ndarray, apart: np.ndarray, chos
         limits=(0, 1),
         scale=WEIGHT,
         ends=("≤ 0", "1"),
-        names=(rows, columns),
+        names=(Format("words in their order"), Format("the same words reordered")),
         hover=Fill(
             "{text}<extra></extra>",
             text=Format("{word} and {other}: cosine {value}", word="%{y}", other="%{x}", value="%{z:.5f}"),
@@ -73,17 +72,13 @@ def outputs(header: dict[str, Any], cosines: np.ndarray, apart: np.ndarray, chos
             ],
         ),
         side=340,
+        left=max(32, 14 + max(label_width(label) for label in tick_labels(words))),
         axes={
             "xaxis": {**ticks, "range": [-0.5, n - 0.5], "ticktext": tick_labels(other), "side": "top", "autotickangles": [0, 90], "automargin": True},
             "yaxis": {**ticks, "range": [n - 0.5, -0.5], "ticktext": tick_labels(words)},
         },
     )  # fmt: skip
     live.figure.update_traces(x=categories(other), y=categories(words))
-    left = max(MARGIN["l"], 14 + max(label_width(label) for label in tick_labels(words)))
-    live.figure.update_layout(margin={"l": left, "b": 46})  # what rows and columns are is said one below the other
-    live.figure.layout.annotations[0].update(xshift=-left, yshift=-26)
-    live.bindings["layout.annotations[0].text"] = Fill("↓ {rows}<br>→ {columns}", rows=rows, columns=columns)
-    live.highest += 46 - MARGIN["b"]
     corners = "M{0},{2}H{1}V{3}H{0}Z"
     frames = "".join(
         corners.format(column - 0.48, column + 0.48, row - 0.48, row + 0.48) for column, row in enumerate(places)
@@ -114,7 +109,7 @@ def differences(schemes: list[str], apart: np.ndarray, chosen: Choose, order: st
                 "range": [rows - 0.5, -0.5], "fixedrange": True, "showgrid": False, "zeroline": False, "ticks": "", "automargin": True,
                 "tickvals": list(range(rows)), "ticklabelstandoff": 8,
             },
-            "margin": {"l": 8, "r": 8, "t": MARGIN["t"], "b": 8},
+            "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
             "dragmode": False,
         },
     )  # fmt: skip
@@ -146,5 +141,5 @@ def differences(schemes: list[str], apart: np.ndarray, chosen: Choose, order: st
         file="none-apart",
         click={"modelScheme": "customdata"},
         table={"scheme": names, "largest change of an output": apart.tolist()},
-        height=34 * rows + MARGIN["t"] + 8,
+        height=34 * rows + 16,
     )

@@ -150,7 +150,6 @@ def bias(part: str, header: dict[str, Any], values: np.ndarray) -> Live:
             f"data[{one}].line.color": Choose(mine, [shade(0.35 + 0.65 * one / max(1, heads - 1)), colour("accent")]),
             f"data[{one}].line.width": Choose(mine, [1.6, 4]),
             f"data[{one}].line.dash": Choose(mine, [DASHES[one % len(DASHES)], "solid"]),
-            f"data[{one}].zorder": mine,
         }
     live = line_chart(
         [go.Scatter(x=x, mode="lines", line={"shape": "hv"}) for _ in range(heads)],

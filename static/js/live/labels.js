@@ -3,7 +3,7 @@
 
 const BESIDE = 6, APART = 10, ROWS = 2, MOST = 6; // px between words and their line, between two words; rows; how many labels
 const NARROW = 560; // px of a picture that has no room for words above it
-const SHARE = 0.3, TIE = 14; // of the width that names may take beside it; px between a line's end and its name
+const SHARE = 0.35, TIE = 14; // of the width that names may take beside it; px between a line's end and its name
 const ruler = document.createElement("canvas").getContext("2d");
 
 // labels: [{x, text, rank, about}] → Plotly annotations; of several at one x the first, with how many more there are

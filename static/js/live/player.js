@@ -114,7 +114,9 @@ export class LiveFigure {
 
   size() {
     const width = this.plot.clientWidth, { height } = this.spec;
-    return { width, height: height === "square" ? Math.min(width, this.spec.highest || Math.max(300, window.innerHeight - 330)) : height };
+    const { data: [first], layout: { hovermode, margin } } = this.spec.figure; // of lines over one axis the nearest points are told, none farther
+    const near = hovermode === "x unified" ? { hoverdistance: Math.ceil((width - margin.l - margin.r) / Math.max(1, first.x.length - 1) / 2) + 1 } : {};
+    return { width, height: height === "square" ? Math.min(width, this.spec.highest || Math.max(300, window.innerHeight - 330)) : height, ...near };
   }
 
   resize() {
@@ -199,11 +201,11 @@ export class LiveFigure {
 
   onKey(event) {
     const [axis, by] = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] }[event.key] ?? [];
-    const [key, count] = this.spec.arrows[axis] ?? [], enter = event.key === "Enter" && this.pointed && this.hovered;
+    const [key, count] = this.spec.arrows[axis] ?? [], enter = event.key === "Enter" && this.pointed && Object.keys(this.spec.click).length && this.plot._hoverdata?.[0];
     if (!key && !enter && !this.pointNext(axis, by)) return;
     event.preventDefault();
     event.stopPropagation();
-    if (enter) this.player.page.set(this.picked(this.hovered));
+    if (enter) this.player.page.set(this.picked(enter));
     if (key) this.player.page.set({ [key]: Math.max(0, Math.min(count - 1, Number(this.player.page.state[key] ?? 0) + by)) });
   }
 
@@ -246,7 +248,9 @@ export class LiveFigure {
     if (!labels.length && !names) return;
     const words = labels.map((label) => ({ ...label, text: evaluate(label.text, this.context) }));
     const annotations = [...(this.plot.layout.annotations ?? []).slice(0, figure.layout.annotations?.length ?? 0), ...placed(words, this.plot, state, templates[state.theme].layout.colorway[2])];
-    this.Plotly.relayout(this.plot, names ? named(this.plot, annotations) : { annotations });
+    const wanted = Object.entries(names ? named(this.plot, annotations) : { annotations }), { layout } = this.plot; // what stays would be drawn again
+    const changes = wanted.filter(([path, value]) => JSON.stringify(value) !== JSON.stringify(path.split(".").reduce((part, name) => part?.[name], layout)));
+    if (changes.length) this.Plotly.relayout(this.plot, Object.fromEntries(changes));
   }
 
   // As many token labels as there is room for at this zoom.
