@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 import pytest
 
 from app.figures.attention import all_heads, one_head, report_card
-from app.figures.expressions import Affine, Array, Choose, Format, State, Tile, evaluate, keys_of, to_json
+from app.figures.expressions import Affine, Array, Choose, Clamp, Format, State, Sum, Tile, evaluate, keys_of, to_json
 from app.figures.live import Live
 from app.figures.numbers import fill
 from app.figures.training import running_mean, timeline
@@ -25,6 +25,10 @@ WEIGHTS = Array("weights", np.arange(2 * 3 * 4 * 4, dtype=np.float32).reshape(2,
         (Choose(State("theme"), {"light": 1, "dark": [State("x")]}), {"theme": "dark", "x": 7}, [7]),
         (Format("{share:.0%} of {n:,}", share=0.915, n=State("n")), {"n": 12345}, "92 % of 12,345"),
         (Format("{share:.0%}", share=0.915), {"language": "zh"}, "92%"),
+        (Choose(State("key"), {"same": 1, "other": 2}), {"key": 0}, 1),
+        (Sum([State("position"), State("offset")]), {"position": 5, "offset": -3}, 2),
+        (Clamp(State("position"), 0, Affine(State("side"), offset=-1)), {"position": 99, "side": 8}, 7),
+        (Clamp(State("position"), 0, 7), {"position": -2}, 0),
         (WEIGHTS["snapshot", "head", 0, 1], {"snapshot": 1, "head": 2}, 81.0),
         (WEIGHTS["snapshot", "head", 0, 1], {"snapshot": 9, "head": 9}, 81.0),
         (WEIGHTS["snapshot", Affine(State("head"), offset=1), 0, 0], {"snapshot": 0, "head": 1}, 32.0),
@@ -56,6 +60,13 @@ def test_slices_and_tiles():
         ("{x:.0%}", {"x": 0.001}, "< 1 %"),
         ("{x:.0%}", {"x": 0.0}, "0 %"),
         ("{x}", {"x": 3.0}, "3"),
+        ("{x:+}", {"x": 3}, "+3"),
+        ("{x:+}", {"x": -3}, "−3"),
+        ("{x:+}", {"x": 0}, "0"),
+        ("{x:.2g}", {"x": 2.98e-7}, "3.0 × 10⁻⁷"),
+        ("{x:.2g}", {"x": 0.996}, "1.0"),
+        ("{x:.3g}", {"x": 177.4}, "177"),
+        ("{x:.2g}", {"x": 0.0}, "0"),
         ("{x:.2f}", {"x": float("nan")}, "—"),
         ("{x}", {"x": None}, "—"),
         ("{x}", {"x": "{y}"}, "{y}"),
