@@ -100,7 +100,9 @@ def alibi(n_heads: int, side: int) -> Parts:
     check_ranges(n_heads=n_heads, side=side)
     scheme, positions = Alibi(n_heads), torch.arange(side)
     bias = scheme.bias(positions, positions)  # (head, query, key)
-    return {"heads": n_heads}, _to_numpy(slopes=scheme.slopes, bias=bias, causal=causal_mask(positions, positions).byte())
+    return {"heads": n_heads}, _to_numpy(
+        slopes=scheme.slopes, bias=bias, causal=causal_mask(positions, positions).byte()
+    )
 
 
 def t5(n_buckets: int, max_distance: int, side: int) -> Parts:
@@ -119,7 +121,9 @@ def t5(n_buckets: int, max_distance: int, side: int) -> Parts:
         sides = [t5_bucket(offset, n_buckets, max_distance, two_sided) for two_sided in (False, True)]
         return torch.stack(sides).int()
 
-    return {"n_buckets": n_buckets}, _to_numpy(offsets=offsets.int(), buckets=buckets(offsets), matrix=buckets(matrix))
+    return {"n_buckets": n_buckets}, _to_numpy(
+        offsets=offsets.int(), buckets=buckets(offsets), matrix=buckets(matrix)
+    )
 
 
 def no_positions(text: str, order: str, seed: int) -> Parts:

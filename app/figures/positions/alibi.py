@@ -20,7 +20,7 @@ from app.figures.positions.parts import (
     told,
     with_margin,
 )
-from app.figures.theme import colour, shade, signed_scale, themed
+from app.figures.theme import COLOURS, colour, shade, signed_scale, themed
 
 NEGATIVE = themed(*([[2 * at, tint] for at, tint in signed_scale(theme) if at <= 0.5] for theme in ("light", "dark")))
 
@@ -90,7 +90,7 @@ def matrix(slopes: np.ndarray, bias: np.ndarray, causal: np.ndarray) -> Live:
     live.bindings |= {
         "data[1].z": Array("masked", masked)[()],
         "data[1].visible": Choose(SIDES, [True, False]),
-        "data[1].colorscale": themed(*([[0, tint], [1, tint]] for tint in colour("hidden").among.values())),
+        "data[1].colorscale": themed(*([[0, of["hidden"]], [1, of["hidden"]]] for of in COLOURS.values())),
         "data[1].hovertemplate": Fill(
             "{text}<extra></extra>",
             text=Format("{query} → {key}: comes later, masked", query="%{y}", key="%{x}"),
