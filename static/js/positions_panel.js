@@ -63,6 +63,11 @@ export class Panel {
     }
   }
 
+  // unless a scheme says otherwise: every picture from its one answer
+  drawn(answers) {
+    return Object.fromEntries(Object.keys(this.pictures).map((name) => [name, [Object.values(answers)[0], name]]));
+  }
+
   picture(name, className, keep = ["png", "svg", "csv"]) {
     const about = () => say("pos.kept_about", { scheme: say(`pos.scheme.${state.scheme}`) });
     return (this.pictures[name] = new Picture(this.figures, { className, about, keep }));

@@ -17,13 +17,9 @@ class Sinusoidal extends Panel {
   constructor(parent, limits) {
     super(parent);
     for (const name of ["d_model", "length", "position", "pair"]) this.slider(name, limits[name] ?? {});
-    this.picture("table", "sin-table");
-    this.picture("waves", "sin-waves");
-    this.picture("dots", "sin-dots wide");
+    for (const [name, className] of [["table", "sin-table"], ["waves", "sin-waves"], ["dots", "sin-dots wide"]]) this.picture(name, className);
   }
-
   questions = () => ({ sinusoidal: ["sinusoidal", { d_model: state.d_model, length: state.length }] });
-  drawn = ({ sinusoidal }) => ({ table: [sinusoidal, "table"], waves: [sinusoidal, "waves"], dots: [sinusoidal, "dots"] });
 }
 
 class Rope extends Panel {
@@ -36,14 +32,10 @@ class Rope extends Panel {
     this.bar.append(choice);
     this.chips(choice, "ropeKey", "pos.rope.key", worded("key"), () => ["same", "other"]);
     choice.append(button("pos.rope.another", () => set({ ropeSeed: (state.ropeSeed + 1) % (limits.seed.high + 1) })));
-    this.picture("dials", "rope-dials");
-    this.picture("scores", "rope-scores");
-    this.picture("matrix", "rope-matrix");
+    for (const name of ["dials", "scores", "matrix"]) this.picture(name, `rope-${name}`);
     this.picture("wavelengths", "rope-wavelengths", CSV);
   }
-
   questions = () => ({ rope: ["rope", { d_head: state.d_head, length: state.length, seed: state.ropeSeed }] });
-  drawn = ({ rope }) => Object.fromEntries(Object.keys(this.pictures).map((name) => [name, [rope, name]]));
 }
 
 const headChips = (panel, parent, heads) => panel.chips(parent, "biasHead", "pos.head_label", (n) => say("pos.head", { n }),
@@ -59,13 +51,10 @@ class Alibi extends Panel {
     for (const name of ["n_heads", "side"]) this.slider(name, limits[name]);
     headChips(this, this.bar, ({ alibi }) => alibi.heads);
     sideChips(this);
-    this.picture("matrix", "alibi-matrix");
-    this.picture("lines", "alibi-lines");
+    for (const name of ["matrix", "lines"]) this.picture(name, `alibi-${name}`);
     this.picture("slopes", "alibi-slopes wide", CSV);
   }
-
   questions = () => ({ alibi: ["alibi", { n_heads: state.n_heads, side: state.side }] });
-  drawn = ({ alibi }) => ({ matrix: [alibi, "matrix"], lines: [alibi, "lines"], slopes: [alibi, "slopes"] });
 }
 
 class T5 extends Panel {
@@ -73,8 +62,7 @@ class T5 extends Panel {
     super(parent);
     for (const name of ["n_buckets", "max_distance", "side"]) this.slider(name, limits[name]);
     sideChips(this);
-    this.picture("steps", "t5-steps");
-    this.picture("matrix", "t5-matrix");
+    for (const name of ["steps", "matrix"]) this.picture(name, `t5-${name}`);
     const bias = this.picture("bias", "t5-bias wide"), above = this.above(bias);
     partChips(this, bias.tools, ({ trained }) => trained);
     showOrigin(this, above, "t5", ({ trained }) => trained);
@@ -101,7 +89,6 @@ class Learned extends Panel {
     }
     this.picture("moved", "learned-moved wide");
   }
-
   questions = () => ({ learned: ["learned", { run: state.run }, lastStep()] });
   drawn = ({ learned }) => Object.fromEntries(Object.keys(this.pictures).map((name) => [name, [learned, `${partOf(learned.parts)}.${name}`]]));
 }
@@ -145,9 +132,7 @@ class None extends Panel {
     this.picture("apart", "none-apart");
     this.controls.push(() => { if (document.activeElement !== text) text.value = state.sentence; });
   }
-
   questions = () => ({ none: ["none", { text: state.sentence, order: state.wordOrder, seed: state.shuffleSeed }] });
-  drawn = ({ none }) => ({ map: [none, "map"], apart: [none, "apart"] });
 }
 
 export const SCHEMES = { sinusoidal: Sinusoidal, learned: Learned, rope: Rope, alibi: Alibi, t5: T5, none: None };

@@ -86,7 +86,7 @@ def matrix(slopes: np.ndarray, bias: np.ndarray, causal: np.ndarray) -> Live:
     live.bindings["data[0].customdata"] = Array("distance", distance.astype(np.int32))[()]
     masked = np.where(causal, np.nan, 1).astype(np.float32)
     live.figure.update_traces(hoverongaps=False)
-    live.figure.add_heatmap(zmin=0, zmax=1, showscale=False, hoverongaps=False)
+    live.figure.add_heatmap(zmin=0, zmax=1, showscale=False, hoverongaps=False, meta="overlay")  # not in its CSV
     live.bindings |= {
         "data[1].z": Array("masked", masked)[()],
         "data[1].visible": Choose(SIDES, [True, False]),

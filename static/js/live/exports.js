@@ -64,7 +64,7 @@ export function csvOf({ plot, plot: { data }, spec, context }) {
     const columns = Object.values(spec.table).map((column) => flat(evaluate(column, context)));
     return lines([Object.keys(spec.table), ...columns[0].map((_, row) => columns.map((column) => column[row]))]);
   }
-  const maps = data.filter(({ type }) => type === "heatmap");
+  const maps = data.filter(({ type, visible, meta }) => type === "heatmap" && visible !== false && meta !== "overlay");
   if (maps.length) return maps.map((map) => table(map, spec.tokens)).join("\n");
   const named = data.filter(({ name, x, visible }) => name && x && visible !== false);
   if (named.length && named.every(({ x }) => String(x) === String(named[0].x))) { // over one axis: a column each
