@@ -67,6 +67,7 @@ def click_point(page: Page, selector: str, trace: int, point: int) -> None:
 
 
 def caption(page: Page, figure: str) -> str:
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return page.locator(f".{figure} .caption").inner_text()
 
 
