@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from app.figures.attention_view import CHOSEN, AttentionView
 from app.figures.axes import categories, label_room, token_axes
-from app.figures.expressions import Affine, Array, Choose, Clip, Expression, Fill, Format, Sentences, State, Tile
+from app.figures.expressions import Affine, Array, Choose, Clamp, Expression, Fill, Format, Sentences, State, Tile
 from app.figures.live import Live
 from app.figures.theme import SIGN, WEIGHT, colour
 
@@ -90,7 +90,7 @@ def all_heads(view: AttentionView) -> Live:
             ),
             "data[1].textfont.color": [Choose(role, [mute, accent]) for role in roles],
             "data[1].textfont.weight": [Choose(role, [400, 600]) for role in roles],
-            "layout.margin.r": Clip(Affine(State("width"), offset=-28.0 - heads * SIDE), 4),
+            "layout.margin.r": Clamp(Affine(State("width"), offset=-28.0 - heads * SIDE), 4),
             "layout.xaxis.ticktext": [Format("head {n}", n=n) if heads <= SPELLED_HEADS else str(n) for n in range(heads)],
             "layout.shapes[0].x0": Affine(State("head"), wide, -0.5),
             "layout.shapes[0].x1": Affine(State("head"), wide, columns - 0.5),
@@ -110,7 +110,7 @@ def all_heads(view: AttentionView) -> Live:
             "role": [Choose(role, ["none", *_ROLE_IDS]) for role in roles],
             **{name: values["snapshot"] for name, values in view.measures.items()},
         },
-        height=Affine(Clip(Affine(State("width"), offset=-28.0), 100, heads * SIDE), layers * high / (heads * wide), 28),
+        height=Affine(Clamp(Affine(State("width"), offset=-28.0), 100, heads * SIDE), layers * high / (heads * wide), 28),
     )  # fmt: skip
 
 

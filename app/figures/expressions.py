@@ -5,10 +5,9 @@ kinds, each plain data:
 
     weights["snapshot", "layer", "head"]      a slice of an array, chosen by keys of the state
     State("snapshot")                         the state itself
-    Clip(Affine(State("width"), …), 4, 90)    not below, not above
     values["snapshot", :, "unit"]             with all of an axis where there is a colon
     Affine(State("key"), offset=-0.5)         scale · x + offset, rounded down where `whole`; of arrays, each number
-    Choose(roles["snapshot"], ["a", "b"])     one of several expressions, by an index or a key
+    Choose(roles["snapshot"], ["a", "b"])     one of several expressions, by an index (beyond the end: the last) or a key (unknown: the first)
     Tile(weights["snapshot"], 2, 1)           (row, column, y, x) side by side as one matrix, with gaps
     Format("{share:.0%} of {n:,}", share=…)   a sentence in the reader's language; its template is a gettext message
     Fill("{run}-step{step}", run=…, step=…)   the same for what is not translated
@@ -21,6 +20,8 @@ kinds, each plain data:
     Transpose(rows)                           rows as columns
     Concat([a, b])                            the values of one array after those of another
     Each(Fill("{unit} {r:+.2f}", …))          a list of texts, one for each of its values
+    Sum([position, offset])                   of numbers
+    Clamp(position, 0, 63)                    the nearest number between two others
 
 Lists and dicts of expressions are expressions; anything else stands for itself. `State("width")` is that of the picture in
 px, so that what is written into it can follow the room there is.
@@ -79,13 +80,6 @@ class Affine(Expression):
     scale: Any = 1.0
     offset: Any = 0.0
     whole: bool = False  # rounded down
-
-
-@dataclass(frozen=True)
-class Clip(Expression):
-    of: Any
-    low: float
-    high: float = 1e9
 
 
 @dataclass(frozen=True)
@@ -184,6 +178,20 @@ class Each(Expression):
     of: Format
 
 
+@dataclass(frozen=True)
+class Sum(Expression):
+    parts: list[Any]
+
+
+@dataclass(frozen=True)
+class Clamp(Expression):
+    """The number between `low` and `high` that is nearest to `of`."""
+
+    of: Any
+    low: Any
+    high: Any = 1e9
+
+
 def evaluate(
     expression: Any, state: Mapping[str, Any], translate: Translate = lambda message, language: message
 ) -> Any:
@@ -207,13 +215,13 @@ def evaluate(
                 number = value(of)
                 result = value(scale) * (np.asarray(number) if isinstance(number, list) else number) + value(offset)
                 return int(np.floor(result)) if whole else result
-            case Clip(of, low, high):
-                return min(max(value(of), low), high)
             case Tile(of, gap_y, gap_x):
                 return tile(np.asarray(value(of)), gap_y, gap_x)
             case Choose(by, among):
                 chosen = value(by)
-                return value(among[chosen] if isinstance(among, dict) else among[min(int(chosen), len(among) - 1)])
+                if isinstance(among, dict):
+                    return value(among.get(chosen, next(iter(among.values()))))
+                return value(among[min(int(chosen), len(among) - 1)])
             case Format(message, values):
                 language = state.get("language", "en")
                 return fill(
@@ -250,6 +258,10 @@ def evaluate(
                     fill(template, {name: _number(x) for name, x in zip(columns, row, strict=True)}, language)
                     for row in rows
                 ]
+            case Sum(parts):
+                return sum(value(one) for one in parts)
+            case Clamp(of, low, high):
+                return max(value(low), min(value(high), value(of)))
             case dict():
                 return {name: value(one) for name, one in part.items()}
             case list():
@@ -311,8 +323,6 @@ def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
         case Affine(of, scale, offset, whole):
             of, scale, offset = (to_json(part, translate, languages) for part in (of, scale, offset))
             return {"$": "linear", "of": of, "scale": scale, "offset": offset, "whole": whole}
-        case Clip(of, low, high):
-            return {"$": "clip", "of": to_json(of, translate, languages), "low": low, "high": high}
         case Tile(of, gap_y, gap_x):
             return {"$": "tile", "of": to_json(of, translate, languages), "gap": [gap_y, gap_x]}
         case Choose(by, among):
@@ -347,6 +357,11 @@ def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
             return {"$": "concat", "parts": to_json(parts, translate, languages)}
         case Each(of):
             return {"$": "each", "of": to_json(of, translate, languages)}
+        case Sum(parts):
+            return {"$": "sum", "parts": to_json(parts, translate, languages)}
+        case Clamp(of, low, high):
+            of, low, high = (to_json(part, translate, languages) for part in (of, low, high))
+            return {"$": "clamp", "of": of, "low": low, "high": high}
         case dict():
             return {name: to_json(one, translate, languages) for name, one in expression.items()}
         case list():
@@ -368,7 +383,7 @@ def walk(expression: Any) -> Iterator[Expression]:
             parts: Any = [key for key in by if not isinstance(key, str | int)]
         case Affine(of, scale, offset, _):
             parts = [of, scale, offset]
-        case Tile(of, _, _) | Clip(of, _, _) | Log1p(of) | Transpose(of) | Each(of):
+        case Tile(of, _, _) | Log1p(of) | Transpose(of) | Each(of):
             parts = [of]
         case Choose(by, among):
             parts = [by, *(among.values() if isinstance(among, dict) else among)]
@@ -384,6 +399,10 @@ def walk(expression: Any) -> Iterator[Expression]:
             parts = [of, row]
         case Nearest(of, x, to):
             parts = [of, x, to]
+        case Sum(numbers):
+            parts = numbers
+        case Clamp(of, low, high):
+            parts = [of, low, high]
         case dict():
             parts = expression.values()
         case list():

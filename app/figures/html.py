@@ -24,7 +24,17 @@ SCRIPTS = (
     "payload.js",
     *(
         f"live/{name}.js"
-        for name in ("expressions", "exports", "labels", "point_names", "poster", "crosshair", "player")
+        for name in (
+            "numbers",
+            "expressions",
+            "exports",
+            "labels",
+            "point_names",
+            "poster",
+            "table",
+            "crosshair",
+            "player",
+        )
     ),
 )
 PAGE = """<!doctype html>

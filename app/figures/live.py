@@ -108,7 +108,8 @@ class Live:
     zoom      name of the axes, if they can be enlarged: a figure that takes the place of one with the same name keeps the part
               that was shown
     state     what keys are where nobody says otherwise
-    height    px, an expression of them, "square": a plot as high as wide, or (least, around, most): what the window leaves
+    height    px, an expression of them, "square": a plot as high as wide, `highest` px at most (0: what the window has room
+              for), or (least, around, most): what the window leaves
               beside `around` px
     description  what a screen reader hears after the caption
     point_names  names beside points, each where there is room for it
@@ -135,6 +136,7 @@ class Live:
     zoom: str = ""
     state: dict[str, Any] = field(default_factory=dict)
     height: Any = 320
+    highest: int = 0
     description: Any = ""
     point_names: PointNames | None = None
 
@@ -206,6 +208,7 @@ class Live:
             "label_rows": self.label_rows,
             "label_width": self.label_width,
             "names": self.names,
+            "highest": self.highest,
             "reads": self.reads,
             "zoom": self.zoom,
         }

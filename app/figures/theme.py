@@ -71,11 +71,19 @@ SIGN = themed(
 SIGNED = themed(signed_scale("light"), signed_scale("dark"))
 
 
+BLUE, ORANGE = (themed(*(_mix(end[theme], end[theme], 0) for theme in ("light", "dark"))) for end in (LOW, HIGH))
+
+
+def shade(share: float) -> Choose:
+    """One of the colours of `WEIGHT`, for lines that have an order."""
+    return themed(*(_mix(GROUND[theme], INK[theme], share**0.7) for theme in ("light", "dark")))
+
+
 def template(theme: str) -> go.layout.Template:
     of = COLOURS[theme]
     axis = {
         "gridcolor": of["line"], "linecolor": of["line"], "zerolinecolor": of["line"], "tickcolor": of["line"],
-        "tickfont": {"color": of["mute"]}, "title": {"font": {"color": of["mute"]}},
+        "tickfont": {"color": of["mute"]}, "title": {"font": {"color": of["mute"], "size": SIZE}},
     }  # fmt: skip
     return go.layout.Template(
         layout={

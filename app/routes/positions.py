@@ -1,4 +1,4 @@
-"""Routes of the Positions tab: arrays of each position scheme, and accuracies of models trained with each."""
+"""Routes of the Positions tab: figures of each position scheme, and accuracies of models trained with each."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any, Literal
 
+import numpy as np
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from app import payload
+from app.figures import positions as figures
+from app.figures.live import Live
 from app.routes.runs import binary_response
 from app.service import positions
 from app.service.experiments.extrapolation import comparison
+from app.service.figure_payload import figure_parts, pack_figures
 from app.service.positions import SLIDERS
 
 router = APIRouter(prefix="/positions")
@@ -51,8 +55,13 @@ class TrainedPositionsRequest(BaseModel):
     run: str = Field(max_length=200)
 
 
-def packed(compute: Callable[..., payload.Parts], **options: Any) -> bytes:
-    return payload.pack(*compute(**options))
+def packed(
+    compute: Callable[..., payload.Parts],
+    draw: Callable[[dict[str, Any], dict[str, np.ndarray]], dict[str, Live]],
+    **options: Any,
+) -> bytes:
+    header, arrays = compute(**options)
+    return pack_figures(draw(header, arrays), header, arrays)
 
 
 cached = lru_cache(maxsize=64)(packed)  # for arrays that depend on their options alone
@@ -61,39 +70,43 @@ cached = lru_cache(maxsize=64)(packed)  # for arrays that depend on their option
 @router.get("")
 def sliders_and_comparison() -> dict[str, Any]:
     """Ranges of the sliders, and the accuracy of each scheme beyond the lengths of training."""
-    return {"limits": {name: asdict(slider) for name, slider in SLIDERS.items()}, "comparison": comparison()}
+    specs, _ = figure_parts({"effect": figures.effect(comparison())})  # it holds its few numbers itself
+    limits = {name: asdict(slider) for name, slider in SLIDERS.items()}
+    return {"limits": limits, "comparison": comparison(), "figures": specs}
 
 
 @router.post("/sinusoidal")
 def sinusoidal(request: SinusoidalRequest) -> Response:
-    return binary_response(cached(positions.sinusoidal, **request.model_dump()))
+    return binary_response(cached(positions.sinusoidal, figures.sinusoidal_figures, **request.model_dump()))
 
 
 @router.post("/rope")
 def rope(request: RopeRequest) -> Response:
-    return binary_response(cached(positions.rope, **request.model_dump()))
+    return binary_response(cached(positions.rope, figures.rope_figures, **request.model_dump()))
 
 
 @router.post("/alibi")
 def alibi(request: AlibiRequest) -> Response:
-    return binary_response(cached(positions.alibi, **request.model_dump()))
+    return binary_response(cached(positions.alibi, figures.alibi_figures, **request.model_dump()))
 
 
 @router.post("/t5")
 def t5(request: T5BucketsRequest) -> Response:
-    return binary_response(cached(positions.t5, **request.model_dump()))
+    return binary_response(cached(positions.t5, figures.t5_bucket_figures, **request.model_dump()))
 
 
 @router.post("/none")
 def no_positions(request: NoPositionsRequest) -> Response:
-    return binary_response(cached(positions.no_positions, **request.model_dump()))
+    return binary_response(cached(positions.no_positions, figures.reordered_figures, **request.model_dump()))
 
 
 @router.post("/learned")
 def learned(request: TrainedPositionsRequest) -> Response:
-    return binary_response(packed(positions.learned, run=request.run))  # not cached: a run may go on training
+    return binary_response(
+        packed(positions.learned, figures.learned_figures, run=request.run)
+    )  # not cached: a run may go on training
 
 
 @router.post("/t5-trained")
 def t5_trained(request: TrainedPositionsRequest) -> Response:
-    return binary_response(packed(positions.t5_trained, run=request.run))
+    return binary_response(packed(positions.t5_trained, figures.t5_bias_figures, run=request.run))

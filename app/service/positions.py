@@ -77,7 +77,8 @@ def check_ranges(**values: int) -> None:
 def sinusoidal(d_model: int, length: int) -> Parts:
     check_ranges(d_model=d_model, length=length)
     table = Sinusoidal(length, d_model)(torch.arange(length))  # (position, d_model)
-    return {}, _to_numpy(table=table, dots=table @ table.T)
+    sliders = {"position": [0, length - 1], "pair": [0, d_model // 2 - 1]}
+    return {"sliders": sliders}, _to_numpy(table=table, dots=table @ table.T)
 
 
 def rope(d_head: int, length: int, seed: int) -> Parts:
@@ -91,14 +92,17 @@ def rope(d_head: int, length: int, seed: int) -> Parts:
     rotated_q = rotary.rotate(q.expand(1, 1, length, d_head), positions)  # (1, 1, query, d_head)
     rotated_k = rotary.rotate(keys[None, :, None].expand(1, 2, length, d_head), positions)  # (1, 2, key, d_head)
     scores = (rotated_q @ rotated_k.transpose(-2, -1))[0]  # (2, query, key)
-    return {}, _to_numpy(turned=rotated, scores=scores, unturned=keys @ q)
+    sliders = {"position": [0, length - 1], "offset": [1 - length, length - 1]}
+    return {"sliders": sliders}, _to_numpy(turned=rotated, scores=scores, unturned=keys @ q)
 
 
 def alibi(n_heads: int, side: int) -> Parts:
     check_ranges(n_heads=n_heads, side=side)
     scheme, positions = Alibi(n_heads), torch.arange(side)
     bias = scheme.bias(positions, positions)  # (head, query, key)
-    return {}, _to_numpy(slopes=scheme.slopes, bias=bias, causal=causal_mask(positions, positions).byte())
+    return {"heads": n_heads}, _to_numpy(
+        slopes=scheme.slopes, bias=bias, causal=causal_mask(positions, positions).byte()
+    )
 
 
 def t5(n_buckets: int, max_distance: int, side: int) -> Parts:
@@ -117,7 +121,9 @@ def t5(n_buckets: int, max_distance: int, side: int) -> Parts:
         sides = [t5_bucket(offset, n_buckets, max_distance, two_sided) for two_sided in (False, True)]
         return torch.stack(sides).int()
 
-    return {}, _to_numpy(offsets=offsets.int(), buckets=buckets(offsets), matrix=buckets(matrix))
+    return {"n_buckets": n_buckets}, _to_numpy(
+        offsets=offsets.int(), buckets=buckets(offsets), matrix=buckets(matrix)
+    )
 
 
 def no_positions(text: str, order: str, seed: int) -> Parts:
@@ -141,7 +147,7 @@ def no_positions(text: str, order: str, seed: int) -> Parts:
         first, second = (_encode(scheme, causal, rows) for rows in (ids, ids[:, permutation]))  # (word, d_model)
         cosines.append(nn.functional.normalize(first, dim=-1) @ nn.functional.normalize(second, dim=-1).T)
         differences.append((first[permutation] - second).abs().max())
-    header = {"words": words, "places": permutation.tolist(), "schemes": [*SCHEMES, "causal"]}
+    header = {"words": words, "places": permutation.tolist(), "order": order, "schemes": [*SCHEMES, "causal"]}
     return header, _to_numpy(cosines=torch.stack(cosines), apart=torch.stack(differences))
 
 
@@ -164,7 +170,7 @@ def learned(run: str) -> Parts:
     """A run's learned tables at every snapshot, their change since the first, the cosines of both, and its norm."""
     source = _find_trained(run, Learned)
     if source.is_checkpoint:
-        return source.header(), _checkpoint_tables(source)
+        return source.header("learnedSnapshot"), _checkpoint_tables(source)
     rows = min(MAX_TABLE_ROWS, source.max_len, 2 * source.trained)
     arrays = {}
     for name in source.modules:
@@ -174,7 +180,7 @@ def learned(run: str) -> Parts:
             unit = nn.functional.normalize(vectors, dim=-1)
             arrays |= _to_numpy(**{f"{name}.{kind}table": vectors, f"{name}.{kind}cosines": unit @ unit.mT})
         arrays |= _to_numpy(**{f"{name}.moved": added.norm(dim=-1)})  # (snapshot, position)
-    return source.header(), arrays
+    return source.header("learnedSnapshot"), arrays
 
 
 def _checkpoint_tables(source: TrainedPositions) -> dict[str, np.ndarray]:
@@ -201,7 +207,9 @@ def t5_trained(run: str) -> Parts:
             biases.append(viewer.bias(query, keys)[:, 0].detach())
         arrays |= _to_numpy(**{f"{name}.bias": torch.stack(biases)})
     one_sided = [name for name, module in source.modules.items() if not module.two_sided]
-    return {**source.header(), "offsets": offsets.tolist(), "one_sided": one_sided}, arrays
+    heads = arrays[f"{name}.bias"].shape[1]
+    header = {**source.header("t5Snapshot"), "offsets": offsets.tolist(), "one_sided": one_sided, "heads": heads}
+    return header, arrays
 
 
 @dataclass(frozen=True)
@@ -220,11 +228,13 @@ class TrainedPositions:
         """(snapshot, …)"""
         return torch.stack([weights[name].float() for _, weights in self.snapshots])
 
-    def header(self) -> dict[str, Any]:
+    def header(self, own_key: str) -> dict[str, Any]:
+        """`moment`: the key of the page's state that chooses the snapshot; a run shown in place of another has its own."""
         title = in_all_languages(INTRODUCTIONS[self.name].title) if self.name and not self.requested else None
         return {
             "run": self.name,
             "asked": self.requested,
+            "moment": "snapshot" if self.requested else own_key,
             "title": title,
             "steps": [step for step, _ in self.snapshots],
             "trained": self.trained,

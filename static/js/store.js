@@ -25,7 +25,22 @@ export const state = {
   through: "time", // or "training"
   pathOf: "hidden",
   gradientOf: "input",
-  positions: {}, // of the Positions tab
+  scheme: null, // of the Positions tab: which scheme; its options (d_model, …) come from the server
+  position: 5,
+  offset: 3,
+  pair: 1, // of dimensions
+  biasHead: 0,
+  sides: "two", // or "one": causal
+  ropeKey: "same", // as the query, or "other"
+  ropeSeed: 0,
+  positionPart: null, // which part of a trained model
+  tableView: "whole", // or "added": by training
+  learnedSnapshot: null, // of a run shown in place of one without learned positions, or without buckets
+  t5Snapshot: null,
+  sentence: null, // read in two orders
+  wordOrder: "shuffle", // or "reverse"
+  shuffleSeed: 0,
+  modelScheme: "none", // of the model that reads it
   recipe: { family: "lstm", task: "parity", variant: "default", model: {}, task_options: {}, training: {}, seed: 0 }, // to be trained next; only what differs from its variant
   trained: null, // key of the run in focus on the Train tab
   trainScale: "log", // its steps: or "linear"

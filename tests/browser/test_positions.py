@@ -17,7 +17,7 @@ from app.service.experiments import extrapolation
 from app.service.runs import shipped
 from app.service.runs.shipped_introductions import INTRODUCTIONS
 from core.layers.positions import Alibi, Rotary, Sinusoidal, t5_bucket
-from tests.browser.page_driver import choose_run, open_app, page_state, wait_until
+from tests.browser.page_driver import choose_run, figure_data, open_app, page_state, wait_until
 from tests.browser.visual_checks import find_faults
 
 SHOTS = Path(__file__).resolve().parents[2] / ".screenshots"
@@ -53,7 +53,21 @@ def numbers(page: Page, figure: str) -> tuple[list[str], np.ndarray]:
     return head, np.array([[float(cell) if cell else np.nan for cell in row[1:]] for row in rows])
 
 
+def click_point(page: Page, selector: str, trace: int, point: int) -> None:
+    """Where Plotly draws a point."""
+    x, y = page.evaluate(
+        """([selector, trace, point]) => {
+            const plot = document.querySelector(selector).querySelector('.js-plotly-plot'), { xaxis, yaxis } = plot._fullLayout, { x, y } = plot.data[trace];
+            const { left, top } = plot.getBoundingClientRect();
+            return [left + xaxis._offset + xaxis.d2p(x[point]), top + yaxis._offset + yaxis.d2p(y[point])];
+        }""",
+        [selector, trace, point],
+    )
+    page.mouse.click(x, y)
+
+
 def caption(page: Page, figure: str) -> str:
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return page.locator(f".{figure} .caption").inner_text()
 
 
@@ -73,7 +87,7 @@ def test_every_scheme_is_complete(new_page, size, theme, locale):
         for figure in panel.locator(".figure").all():
             expect(figure.locator("h3")).not_to_be_empty()
             expect(figure.locator(".caption")).not_to_be_empty()
-        for picture in panel.locator("canvas, svg").all():
+        for picture in panel.locator(".plot:visible").all():
             assert picture.get_attribute("aria-label") and picture.bounding_box()["height"] > 60
         assert find_faults(page) == []
         page.screenshot(path=SHOTS / f"positions-{scheme}-{size[0]}-{theme}-{locale[:2]}.png")
@@ -122,28 +136,31 @@ def test_fixed_schemes_show_cores_numbers(new_page):
 def test_rope_rotates_in_the_page_without_a_request(new_page):
     page = open_positions(new_page)
     choose_scheme(page, "rope")
-    expect(page.locator(".dial")).to_have_count(8)
+    assert len(figure_data(page, ".rope-dials")[4]["x"]) == 8
     requests = []
     page.on("request", lambda request: requests.append(request.url))
     slide(page, "position", 20)
     slide(page, "offset", -6)
-    page.locator(".dial").nth(3).click()
+    click_point(page, ".rope-dials", trace=4, point=3)
+    wait_until(page, "s.state.pair === 3")
     page.locator(".positions-panel:visible [data-value=other]").click()
     rotary = Rotary(64, 16)
-    for pair, dial in enumerate(page.locator(".dial").all()):
-        angle = float(dial.get_attribute("data-angle"))
-        np.testing.assert_allclose(
-            [np.cos(angle), np.sin(angle)], [rotary.cos[20, pair], rotary.sin[20, pair]], atol=1e-6
-        )
+    dials = figure_data(page, ".rope-dials")
+    for hand, position in ((dials[3], 20), (dials[2], 14)):  # solid, dashed: centre, end, gap
+        ends = np.array([hand["x"][1::3], hand["y"][1::3]]) - [hand["x"][0::3], hand["y"][0::3]]
+        np.testing.assert_allclose(ends, [rotary.cos[position], rotary.sin[position]], atol=2e-6)
+    _, turned = numbers(page, "rope-dials")
+    np.testing.assert_allclose(turned[:, 1:].T, [rotary.cos[20], rotary.sin[20]], atol=1e-6)
     _, arrays = positions.rope(16, 64, 0)
     score = arrays["scores"][1]
     np.testing.assert_allclose(numbers(page, "rope-matrix")[1], score, atol=1e-7)
     sentence = caption(page, "rope-scores").replace("−", "-")
     assert f"q·k = {score[20, 14]:.5f}" in sentence and "offset -6" in sentence
-    lines = page.locator(".rope-scores .lines")
-    lines.focus()
+    page.locator(".rope-scores .plot").focus()
     page.keyboard.press("ArrowRight")  # the first offset, −63: only the last position has it
-    tip = page.locator(".rope-scores .tip").inner_text().replace("−", "-")
+    layer = page.locator(".rope-scores .hoverlayer")
+    expect(layer).to_contain_text("from position 63")
+    tip = layer.text_content().replace("−", "-")
     assert f"from position 63: {score[63, 0]:.5f}" in tip and "from position 0:" not in tip
     assert not [url for url in requests if "/api/" in url]
 
@@ -213,17 +230,17 @@ def test_the_effect_is_that_of_the_trained_runs(new_page):
     mine = next(one for one in facts["schemes"] if one["scheme"] == "sinusoidal")
     last = np.mean(mine["accuracy"], axis=0)[-1]
     assert f"{100 * last:.0f} % at length 24" in caption(page, "positions-effect")
-    assert page_state(page, "s.state.positions.scheme") == "sinusoidal"
+    assert page_state(page, "s.state.scheme") == "sinusoidal"
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (390, 844)], ids=["wide", "phone"])
 def test_names_beside_lines_do_not_meet(new_page, size):
     page = open_positions(new_page, size, run="reverse-t5")
-    expect(page.locator(".t5-bias .line-name").first).to_be_visible()
+    expect(page.locator(".t5-bias .annotation-text").first).to_be_visible()
     boxes = {"t5-bias": names_of(page, "t5-bias"), "positions-effect": names_of(page, "positions-effect")}
     choose_scheme(page, "alibi")
     slide(page, "n_heads", 16)
-    expect(page.locator(".alibi-lines .line-name")).to_have_count(16)
+    expect(page.locator(".alibi-lines .annotation-text")).to_have_count(16)
     boxes["alibi-lines"] = names_of(page, "alibi-lines")
     assert len(boxes["t5-bias"]) == 8 and len(boxes["positions-effect"]) == 6
     for figure, labels in boxes.items():
@@ -234,7 +251,8 @@ def test_names_beside_lines_do_not_meet(new_page, size):
 
 def names_of(page: Page, figure: str) -> list[dict]:
     """Their boxes, from the top."""
-    boxes = [one.bounding_box() for one in page.locator(f".{figure} .line-name").all()]
+    shown = page.locator(f".{figure} .annotation-text").filter(has_not_text="trained on")
+    boxes = [one.bounding_box() for one in shown.all()]
     return sorted(boxes, key=lambda box: box["y"])
 
 
@@ -242,7 +260,7 @@ def test_names_take_the_places_nearest_to_their_lines(new_page):
     page = open_positions(new_page)
 
     def places(targets: list[float]) -> list[float]:
-        return page.evaluate("y => import('/ours/js/lines.js').then((l) => l.spreadOut(y, 10, 0, 100))", targets)
+        return page.evaluate("y => import('/ours/js/live/labels.js').then((l) => l.spread(y, 10, 0, 100))", targets)
 
     assert places([5, 50, 90]) == [5, 50, 90]  # nobody is moved without need
     assert places([50, 50, 50]) == [40, 50, 60]  # around their middle
@@ -267,6 +285,8 @@ def test_the_alibi_formula_names_heads_as_the_pictures_do(new_page):
 def test_the_chosen_head_of_a_trained_t5_stands_out(new_page):
     page = open_positions(new_page, run="reverse-t5")
     page.locator(".t5-bias [data-value='5']").click()
-    expect(page.locator(".t5-bias .line-name[font-weight='700']")).to_have_text("head 5")
+    heads = page.locator(".t5-bias .annotation-text")
+    expect(heads.filter(has_text="head 5")).to_have_css("font-weight", "700")
+    assert [one["line"]["width"] for one in figure_data(page, ".t5-bias")] == [1.6] * 5 + [4] + [1.6] * 2
     names, _ = numbers(page, "t5-bias")
     assert names[1:] == [f"head {n}" for n in range(8)]

@@ -59,14 +59,19 @@ function wrapped(text, size, weight, most, family) {
 }
 
 // The figure's own table; else heatmaps with the tokens on their edges, other traces as one row a point.
-export function csvOf({ plot: { data }, spec, context }) {
-  if (!Array.isArray(spec.table) && Object.keys(spec.table).length) {
+export function csvOf({ plot, plot: { data }, spec, context }) {
+  if (Array.isArray(spec.table)) return spread(spec.table, context);
+  if (Object.keys(spec.table).length) {
     const columns = Object.values(spec.table).map((column) => flat(evaluate(column, context)));
     return lines([Object.keys(spec.table), ...columns[0].map((_, row) => columns.map((column) => column[row]))]);
   }
-  if (Array.isArray(spec.table)) return spread(spec.table, context);
-  const maps = data.filter(({ type }) => type === "heatmap");
+  const maps = data.filter(({ type, visible, meta }) => type === "heatmap" && visible !== false && meta !== "overlay");
   if (maps.length) return maps.map((map) => table(map, spec.tokens)).join("\n");
+  const named = data.filter(({ name, x, visible }) => name && x && visible !== false);
+  if (named.length && named.every(({ x }) => String(x) === String(named[0].x))) { // over one axis: a column each
+    const axis = (plot.layout.xaxis?.title?.text ?? "x").replace(/ →$/, "");
+    return lines([[axis, ...named.map(({ name }) => name)], ...Array.from(named[0].x, (x, i) => [x, ...named.map(({ y }) => (Number.isNaN(y[i]) ? "" : y[i]))])]);
+  }
   const rows = data.flatMap(({ name, x = [], y = [] }, trace) => Array.from(y, (value, i) => [name ?? trace, x[i] ?? i, value]));
   return lines([["trace", "x", "y"], ...rows]);
 }

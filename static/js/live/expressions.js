@@ -1,5 +1,7 @@
 // Expressions over arrays and state: the page's half of app/figures/expressions.py, kind by kind.
 
+import { fill } from "./numbers.js";
+
 // A JSON value in which objects marked by "$" are replaced by what they stand for.
 export function evaluate(expression, context) {
   if (Array.isArray(expression)) return expression.map((part) => evaluate(part, context));
@@ -20,11 +22,10 @@ const KINDS = {
     const at = (x) => (whole ? Math.floor(times * x + plus) : times * x + plus);
     return value?.length === undefined ? at(value) : Float64Array.from(value, at);
   },
-  clip: ({ of, low, high }, context) => Math.min(Math.max(evaluate(of, context), low), high),
   tile: ({ of, gap }, context) => tile(evaluate(of, context), gap),
   choose({ by, among }, context) {
     const chosen = evaluate(by, context);
-    return evaluate(Array.isArray(among) ? among[Math.min(chosen, among.length - 1)] : among[chosen], context);
+    return evaluate(Array.isArray(among) ? among[Math.min(chosen, among.length - 1)] : chosen in among ? among[chosen] : Object.values(among)[0], context);
   },
   sentences: ({ parts }, context) => evaluate(parts, context).filter(Boolean).join(context.state.language === "zh" ? "" : " "),
   take({ of, order }, context) {
@@ -44,6 +45,8 @@ const KINDS = {
     const { language } = context.state, columns = Object.entries(evaluate(values, context));
     return Array.from(columns[0][1], (_, i) => fill(template[language] ?? template.en, Object.fromEntries(columns.map(([name, column]) => [name, column[i]])), language));
   },
+  sum: ({ parts }, context) => evaluate(parts, context).reduce((sum, value) => sum + value, 0),
+  clamp: ({ of, low, high }, context) => Math.max(evaluate(low, context), Math.min(evaluate(high, context), evaluate(of, context))),
   format({ template, values }, context) {
     const { language } = context.state;
     return fill(template[language] ?? template.en, evaluate(values, context), language);
@@ -125,46 +128,3 @@ export function keysOf(expression, keys = new Set()) {
   }
   return keys;
 }
-
-// "{share:.0%} of {n:,}" with Python's format marks, digit by digit as app/figures/numbers.py writes them
-export const fill = (template, values, language) => template.replace(/\{(\w+)(?::([^}]*))?\}/g, (_, name, mark) => write(values[name], mark ?? "", language));
-
-function write(value, mark, language) {
-  const [, plus, wide, rest] = mark.match(/^(\+?)(\d*)(.*)$/);
-  if (plus || wide) return (plus && value >= 0 ? "+" : "").concat(write(value, rest, language)).padStart(wide, "\u00a0");
-  if (value === null || value === undefined || Number.isNaN(value)) return "—";
-  const [, comma, digits, kind] = mark.match(/^(,?)(?:\.(\d+))?([%fgr]?)$/) ?? [];
-  if (typeof value === "string") return value;
-  if (kind === "%") return `${share(100 * value, Number(digits ?? 0))}${language === "zh" ? "" : " "}%`;
-  if (kind === "g") return digits ? brief(value, Number(digits)) : neat(value);
-  if (kind === "r") return exact(value);
-  if (kind === "f" || digits) return minus(comma ? value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }) : value.toFixed(digits ?? 2));
-  return comma ? value.toLocaleString("en-US") : String(value);
-}
-
-// what is more than nothing is not written as 0
-function share(percent, digits) {
-  const written = minus(percent.toFixed(digits));
-  return percent > 0 && Number(written) === 0 ? `< ${(10 ** -digits).toFixed(digits)}` : written;
-}
-
-// 0.4201, 12.30, 2.68 × 10¹⁰
-function neat(value) {
-  const size = Math.abs(value);
-  if (!Number.isFinite(value)) return minus(String(value));
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
-    const [digits, power] = value.toExponential(2).split("e");
-    return `${minus(digits)} × 10${[...power].map((sign) => RAISED[sign]).join("")}`;
-  }
-  return minus(value.toFixed(size >= 1000 ? 1 : size >= 1 ? 2 : 4));
-}
-
-const extreme = (value) => value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e6);
-const power = (written) => written.replace(/e(.*)/, (_, sign) => ` × 10${[...sign].map((one) => RAISED[one]).join("")}`);
-// so many digits that count: 0.637, 1.46 × 10⁻⁴
-const brief = (value, digits) => minus(extreme(value) ? power(value.toExponential(digits - 1)) : String(Number(value.toPrecision(digits))));
-// all digits there are
-const exact = (value) => minus(extreme(value) ? power(value.toExponential()) : String(value));
-
-const RAISED = { "-": "⁻", "+": "", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
-const minus = (digits) => digits.replace(/^-/, /[1-9]/.test(digits) ? "−" : ""); // a true one, and none before zero

@@ -2,7 +2,7 @@
 // at the ends of lines.
 
 const BESIDE = 6, APART = 10, MOST = 6; // px between words and their line, between two words; how many labels
-const NARROW = 560; // px of a picture that has no room for names beside it
+const SHARE = 0.35, TIE = 14; // of the width that names may take beside it; px between a line's end and its name
 const ruler = document.createElement("canvas").getContext("2d");
 
 // labels: [{x, text, rank, about}] → {annotations, shapes} of Plotly: the words, and lines from the picture up to them; of
@@ -54,21 +54,35 @@ const cross = (upper, lower) => upper.row > lower.row && upper.at > lower.from -
 // The names of lines: a change of the layout that writes them beside the last points, or, where it is narrow, in a legend.
 export function named(plot, annotations) {
   const { width, font, yaxis } = plot._fullLayout, lines = plot._fullData.filter(({ name, showlegend, visible }) => name && showlegend && visible === true);
-  if (width < NARROW || !lines.length) return { annotations, showlegend: lines.length > 0, legend: { orientation: "h", y: 1, yanchor: "bottom", x: 0 }, "margin.r": 16 };
   ruler.font = `600 ${font.size}px ${font.family}`;
+  const room = TIE + 8 + Math.ceil(Math.max(0, ...lines.map(({ name }) => ruler.measureText(name.replace(/<[^>]*>/g, "")).width)));
+  if (room > SHARE * width || !lines.length) return { annotations, showlegend: lines.length > 0, legend: { orientation: "h", y: 1, yanchor: "bottom", x: 0 }, "margin.r": 16 };
   const ends = lines.map((line) => ({ ...line, at: yaxis.d2p(lastOf(line.y)) })).filter(({ at }) => Number.isFinite(at)).sort((a, b) => a.at - b.at);
   const places = spread(ends.map(({ at }) => at), font.size + 4, 0, yaxis._length);
-  const names = ends.map(({ name, line, marker }, i) => ({ text: name, showarrow: false, xref: "paper", x: 1, xanchor: "left", xshift: 8, yref: "paper", y: 1 - places[i] / yaxis._length,
-    yanchor: "middle", align: "left", font: { color: line?.color ?? marker?.color, weight: (line?.width ?? 0) > 2.2 ? 700 : 400 } }));
-  return { annotations: [...annotations, ...names], showlegend: false, "margin.r": 14 + Math.ceil(Math.max(...lines.map(({ name }) => ruler.measureText(name.replace(/<[^>]*>/g, "")).width))) };
+  const names = ends.map(({ name, line, marker, at }, i) => { // a name that had to move is tied to its line
+    const color = line?.color ?? marker?.color, moved = Math.abs(places[i] - at) > 3;
+    return { text: name, xref: "paper", x: 1, xanchor: "left", yref: "paper", y: 1 - (moved ? at : places[i]) / yaxis._length, yanchor: "middle", align: "left", borderpad: 0,
+      ...(moved ? { showarrow: true, arrowhead: 0, arrowwidth: 1, arrowcolor: color, ax: TIE, ay: places[i] - at } : { showarrow: false, xshift: TIE }),
+      font: { color, weight: (line?.width ?? 0) > 2.2 ? 700 : 400 } };
+  });
+  return { annotations: [...annotations, ...names], showlegend: false, "margin.r": room };
 }
 
 const lastOf = (values) => Array.from(values).findLast((value) => value !== null && Number.isFinite(value));
 
-// places as near to those wanted (sorted) as can be, so far apart, between two ends
+// Places at least so far apart between two ends, in the order given and together as near to what was wanted as can be:
+// those that would meet share the room around their middle (pool adjacent violators).
 export function spread(wanted, apart, first, last) {
-  const places = [...wanted];
-  for (let i = 1; i < places.length; i++) places[i] = Math.max(places[i], places[i - 1] + apart);
-  for (let i = places.length - 1, limit = last; i >= 0; i--, limit -= apart) places[i] = Math.max(first, Math.min(places[i], limit));
-  return places;
+  const groups = [], middle = ({ sum, count }) => sum / count;
+  wanted.forEach((y, i) => {
+    groups.push({ sum: y - i * apart, count: 1 });
+    while (groups.length > 1 && middle(groups.at(-2)) > middle(groups.at(-1))) {
+      const last = groups.pop(), before = groups.at(-1);
+      before.sum += last.sum;
+      before.count += last.count;
+    }
+  });
+  const most = Math.max(first, last - (wanted.length - 1) * apart);
+  const places = groups.flatMap((group) => Array(group.count).fill(Math.max(first, Math.min(most, middle(group)))));
+  return places.map((place, i) => place + i * apart);
 }

@@ -25,6 +25,7 @@ const page = {
     await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted))); // posters first: Plotly takes long to start
     const Plotly = await library();
     page.templates = await page.looks;
+    for (const { layout } of Object.values(page.templates)) for (const axis of [layout.xaxis, layout.yaxis]) axis.title.font.size = page.typeSize();
     return Plotly;
   },
 };

@@ -6,6 +6,7 @@ import { evaluate, keysOf } from "./expressions.js";
 import { named, placed } from "./labels.js";
 import { namesBeside } from "./point_names.js";
 import { poster } from "./poster.js";
+import { writeTable } from "./table.js";
 
 const LONGEST = 14; // characters of a token on an axis
 const WIDTH = new Set(["width"]);
@@ -22,7 +23,7 @@ export class Player {
   }
 
   add(box, spec, arrays) {
-    const figure = new LiveFigure(box, spec, arrays, this);
+    const figure = new (spec.figure.data[0]?.type === "table" ? LiveTable : LiveFigure)(box, spec, arrays, this);
     this.figures.add(figure);
     return figure;
   }
@@ -57,6 +58,7 @@ export class LiveFigure {
     this.plot.tabIndex = 0;
     this.plot.setAttribute("role", "img");
     this.plot.addEventListener("keydown", (event) => this.onKey(event));
+    this.plot.addEventListener("blur", () => this.pointed && this.Plotly.Fx.unhover(this.plot));
     this.watching = [new ResizeObserver(() => this.resize()), new IntersectionObserver((entries) => this.scrolled(entries.at(-1).isIntersecting), { rootMargin: "120px" })];
     this.watching.forEach((observer) => observer.observe(this.plot));
     this.show(spec, arrays);
@@ -81,7 +83,7 @@ export class LiveFigure {
   // Another figure in the same place: another run, another input. `drawn` is kept when it is there.
   show(spec, arrays) {
     this.part = spec.zoom && spec.zoom === this.spec?.zoom ? ["x", "y"].map((axis) => this.plot._fullLayout?.[`${axis}axis`].range.slice()) : null;
-    Object.assign(this, { spec, arrays, every: null });
+    Object.assign(this, { spec, arrays, every: null, pointed: null });
     this.bound = Object.entries(spec.bindings).map(([path, expression]) => ({ path: parsed(path), expression, keys: keysOf(expression) }));
     this.words = Object.fromEntries(["title", "caption"].map((part) => [part, keysOf(spec[part])]));
     this.fitted = keysOf(spec.labels.map(({ text }) => text));
@@ -128,11 +130,13 @@ export class LiveFigure {
   }
 
   size() {
-    const width = this.plot.clientWidth, { height, figure: { layout: { margin } } } = this.spec;
+    const width = this.plot.clientWidth, { height, highest, figure: { data: [first], layout: { hovermode, margin } } } = this.spec;
     if (Array.isArray(height)) return { width, height: Math.max(height[0], Math.min(height[2] ?? Infinity, window.innerHeight - height[1] * (this.player.page.typeSize?.() ?? 13) / 13)) };
-    if (height !== "square") return { width, height: evaluate(height, this.context) };
     const { l, r, t, b } = { l: 8, r: 8, t: 8, b: 8, ...margin };
-    return { width, height: Math.min(width - l - r, Math.max(260, window.innerHeight - 350)) + t + b };
+    // of lines over one axis the nearest points are told, none farther
+    const near = hovermode === "x unified" ? { hoverdistance: Math.ceil((width - l - r) / Math.max(1, first.x.length - 1) / 2) + 1 } : {};
+    if (height !== "square") return { width, height: evaluate(height, this.context), ...near };
+    return { width, height: Math.min(width - l - r, (highest && highest - t - b) || Math.max(260, window.innerHeight - 350)) + t + b, ...near };
   }
 
   resize() {
@@ -250,15 +254,35 @@ export class LiveFigure {
   onKey(event) {
     const [axis, by] = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] }[event.key] ?? [];
     const [key, among] = this.spec.arrows[axis] ?? [], { state, set } = this.player.page;
+    const enter = event.key === "Enter" && this.pointed && Object.keys(this.spec.click).length && this.plot._hoverdata?.[0];
     if (this.spec.zoom && event.key in ZOOM_KEYS) this.zoom(ZOOM_KEYS[event.key]);
     if (this.spec.reads && !key) return this.read(event);
-    if (!key) return;
+    if (!key && !enter && !this.pointNext(axis, by)) return;
     event.preventDefault();
     event.stopPropagation();
+    if (enter) set(this.picked(enter));
+    if (!key) return;
     const values = typeof among === "number" ? null : evaluate(among, this.context), count = values?.length ?? among; // in their order
     const next = Math.max(0, Math.min(count - 1, (values ? values.indexOf(state[key]) : Number(state[key] ?? 0)) + by));
     set({ [key]: values ? values[next] : next });
     this.pointFrom((of) => Number(state[this.spec.arrows[of]?.[0]]));
+  }
+
+  // Arrow keys that choose nothing show the exact numbers cell by cell, as the pointer does; Enter is a click.
+  pointNext(axis, by) {
+    if (!axis || this.spec.cursor || !this.plot._fullLayout) return false;
+    const curveNumber = this.plot._fullData.findIndex(({ hoverinfo, visible }) => hoverinfo !== "skip" && visible === true), { type, x, z } = this.plot._fullData[curveNumber] ?? {};
+    const within = (at, many) => Math.max(0, Math.min(many - 1, at)), { Fx } = this.Plotly;
+    if (type === "heatmap") {
+      const [row, column] = this.pointed ?? [0, 0];
+      this.pointed = axis === "x" ? [row, within(column + by, z[0].length)] : [within(row + by, z.length), column];
+      Fx.hover(this.plot, [{ curveNumber, pointNumber: this.pointed }]);
+    } else {
+      if (axis !== "x" || !x?.length) return false;
+      this.pointed = [within((this.pointed?.[0] ?? -1) + by, x.length)];
+      Fx.hover(this.plot, this.plot._fullLayout.hovermode === "x unified" ? { xval: x[this.pointed[0]] } : [{ curveNumber, pointNumber: this.pointed[0] }], "xy");
+    }
+    return true;
   }
 
   // The hover text, moved by keys through the cells of heatmaps, one after the other.
@@ -309,7 +333,9 @@ export class LiveFigure {
     const beside = points ? namesBeside(evaluate(points, this.context), this.plot) : [];
     all.push(...beside);
     if (points?.legend) return void this.Plotly.relayout(this.plot, { annotations: all, showlegend: beside.length < points.text.length });
-    this.Plotly.relayout(this.plot, { ...(names ? named(this.plot, all) : { annotations: all }), ...(labels.length ? { shapes: [...own("shapes"), ...shapes] } : {}) });
+    const wanted = { ...(names ? named(this.plot, all) : { annotations: all }), ...(labels.length ? { shapes: [...own("shapes"), ...shapes] } : {}) };
+    const changes = Object.entries(wanted).filter(([path, value]) => JSON.stringify(value) !== JSON.stringify(path.split(".").reduce((part, name) => part?.[name], this.plot.layout)));
+    if (changes.length) this.Plotly.relayout(this.plot, Object.fromEntries(changes)); // what stays would be drawn again
   }
 
   // As many token labels as there is room for at this zoom.
@@ -346,6 +372,26 @@ export class LiveFigure {
     }
     this.Plotly.relayout(this.plot, changes);
   }
+}
+
+// A table (go.Table) is one of the page's own: its numbers can be read, selected and scrolled without Plotly.
+class LiveTable extends LiveFigure {
+  async begin(spec) {
+    if (spec !== this.spec) return;
+    const { data, layout } = structuredClone(spec.figure);
+    for (const { path, expression } of this.bound) put({ data, layout }, path, evaluate(expression, this.context));
+    this.plot.setAttribute("role", "group");
+    writeTable(this.plot, data[0]);
+  }
+
+  move(changed) {
+    this.say(changed);
+    if (this.bound.some(({ keys }) => meets(keys, changed))) this.drawn = this.begin(this.spec);
+  }
+
+  paintPoster() {}
+  resize() {}
+  scrolled() {}
 }
 
 // The playhead: a line laid over the plot, so that moving it redraws nothing; it can be dragged.
