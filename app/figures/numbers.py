@@ -15,6 +15,7 @@ from typing import Any
 MISSING = "—"
 FIELD = re.compile(r"\{(\w+)(?::([^}]*))?\}")
 MARK = re.compile(r"(,?)(?:\.(\d+))?([%fg]?)")
+PREFIXES = ("", "k", "M", "G", "T", "P")
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -56,6 +57,25 @@ def neat(value: float) -> str:
         digits = fixed(float(Decimal(float(value)).scaleb(-power)), 2)
         return f"{digits} × 10{str(power).translate(RAISED)}"
     return fixed(value, 1 if size >= 1000 else 2 if size >= 1 else 4)
+
+
+def exact(value: float) -> str:
+    """As it was chosen, every digit of it: 50,257, 0.1, 10⁻¹², 2.5 × 10⁻⁴"""
+    if value == 0 or abs(value) >= 1e-3:
+        return f"{Decimal(int(value)) if value == int(value) else Decimal(str(value)):,f}".replace("-", "−")
+    digits, power = f"{Decimal(str(value)):e}".split("e")
+    digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
+    written = f"{digits} × 10{str(int(power)).translate(RAISED)}".replace("-", "−")
+    return re.sub(r"^(−?)1 × ", r"\1", written)
+
+
+def scaled(value: float, unit: str = "") -> str:
+    """With a unit: 131 kB, 684 M, 1.05 GB; the space does not break."""
+    power = min(len(PREFIXES) - 1, int(math.log10(max(1, value)) + 1e-12) // 3)
+    size = value / 1000**power
+    digits = str(round(size)) if size >= 100 or size == int(size) else f"{size:#.3g}".rstrip(".")
+    name = PREFIXES[power] + unit
+    return f"{digits}\u00a0{name}" if name else digits
 
 
 def _share(percent: float, digits: int) -> str:

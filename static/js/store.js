@@ -26,6 +26,9 @@ export const state = {
   through: "time", // or "training"
   pathOf: "hidden",
   gradientOf: "input",
+  part: null, // id of the selected part of the Build tab's model
+  partHead: 0, // which head of the activations at it
+  compared: 0, // 1: the first of two configurations, 2: the second; 0: there is one
   positions: {}, // of the Positions tab
   recipe: { family: "lstm", task: "parity", variant: "default", model: {}, task_options: {}, training: {}, seed: 0 }, // to be trained next; only what differs from its variant
   trained: null, // key of the run in focus on the Train tab

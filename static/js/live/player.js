@@ -6,6 +6,7 @@ import { named, placed } from "./labels.js";
 import { poster } from "./poster.js";
 
 const CONFIG = { displayModeBar: false, responsive: false, doubleClick: "reset", showSendToCloud: false };
+const LONGEST = 14; // letters of a token on an axis
 
 // All figures of a page. page: {state, set(changes), plotly() → Promise, templates}
 export class Player {
@@ -51,6 +52,7 @@ export class LiveFigure {
     this.plot.tabIndex = 0;
     this.plot.setAttribute("role", "img");
     this.plot.addEventListener("keydown", (event) => this.onKey(event));
+    this.plot.addEventListener("blur", () => this.pointed && this.Plotly.Fx.unhover(this.plot));
     this.watching = [new ResizeObserver(() => this.resize()), new IntersectionObserver((entries) => this.scrolled(entries.at(-1).isIntersecting), { rootMargin: "120px" })];
     this.watching.forEach((observer) => observer.observe(this.plot));
     this.show(spec, arrays);
@@ -71,7 +73,7 @@ export class LiveFigure {
 
   // Another figure in the same place: another run, another input. `drawn` is kept when it is there.
   show(spec, arrays) {
-    Object.assign(this, { spec, arrays, every: null });
+    Object.assign(this, { spec, arrays, every: null, pointed: null });
     this.bound = Object.entries(spec.bindings).map(([path, expression]) => ({ path: parsed(path), expression, keys: keysOf(expression) }));
     this.words = Object.fromEntries(["title", "caption"].map((part) => [part, keysOf(spec[part])]));
     this.say(null);
@@ -176,6 +178,7 @@ export class LiveFigure {
 
   listen() {
     this.plot.on("plotly_click", ({ points: [point] }) => Object.keys(this.spec.click).length && !this.spec.cursor && this.player.page.set(this.picked(point)));
+    this.plot.on("plotly_treemapclick", () => false); // an area is chosen, not enlarged
     this.plot.on("plotly_hover", ({ points: [point] }) => {
       this.hovered = Object.keys(this.spec.click).length ? point : null;
       for (const [axis, name] of Object.entries(this.spec.links)) this.player.point({ axis: name, index: indexOf(point, axis) }, this);
@@ -197,11 +200,29 @@ export class LiveFigure {
 
   onKey(event) {
     const [axis, by] = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] }[event.key] ?? [];
-    const [key, count] = this.spec.arrows[axis] ?? [];
-    if (!key) return;
+    const [key, count] = this.spec.arrows[axis] ?? [], enter = event.key === "Enter" && this.pointed && this.hovered;
+    if (!key && !enter && !this.pointNext(axis, by)) return;
     event.preventDefault();
     event.stopPropagation();
-    this.player.page.set({ [key]: Math.max(0, Math.min(count - 1, Number(this.player.page.state[key] ?? 0) + by)) });
+    if (enter) this.player.page.set(this.picked(this.hovered));
+    if (key) this.player.page.set({ [key]: Math.max(0, Math.min(count - 1, Number(this.player.page.state[key] ?? 0) + by)) });
+  }
+
+  // Arrow keys that choose nothing show the exact numbers cell by cell, as the pointer does; Enter is a click.
+  pointNext(axis, by) {
+    if (!axis || this.spec.cursor || !this.plot._fullLayout) return false;
+    const curveNumber = this.plot._fullData.findIndex(({ hoverinfo, visible }) => hoverinfo !== "skip" && visible === true), { type, x, z } = this.plot._fullData[curveNumber] ?? {};
+    const within = (at, many) => Math.max(0, Math.min(many - 1, at)), { Fx } = this.Plotly;
+    if (type === "heatmap") {
+      const [row, column] = this.pointed ?? [0, 0];
+      this.pointed = axis === "x" ? [row, within(column + by, z[0].length)] : [within(row + by, z.length), column];
+      Fx.hover(this.plot, [{ curveNumber, pointNumber: this.pointed }]);
+    } else {
+      if (axis !== "x" || !x?.length) return false;
+      this.pointed = [within((this.pointed?.[0] ?? -1) + by, x.length)];
+      Fx.hover(this.plot, this.plot._fullLayout.hovermode === "x unified" ? { xval: x[this.pointed[0]] } : [{ curveNumber, pointNumber: this.pointed[0] }], "xy");
+    }
+    return true;
   }
 
   // A token that is pointed at elsewhere: its row and its column here.
@@ -239,7 +260,7 @@ export class LiveFigure {
       if (this.every?.[axis] === every) continue;
       this.every = { ...this.every, [axis]: every };
       const places = tokens.map((_, i) => i).filter((i) => i % every === 0);
-      Object.assign(changes, { [`${axis}axis.tickvals`]: places, [`${axis}axis.ticktext`]: places.map((i) => tokens[i]) });
+      Object.assign(changes, { [`${axis}axis.tickvals`]: places, [`${axis}axis.ticktext`]: places.map((i) => label(tokens[i])) });
     }
     if (Object.keys(changes).length) this.Plotly.relayout(this.plot, changes);
   }
@@ -297,6 +318,9 @@ class Cursor {
 }
 
 const meets = (some, others) => { for (const one of some) if (others.has(one)) return true; return false; };
+// a token as a label: text, never markup
+const label = (token) => { const letters = [...String(token)]; return escaped(letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join("")}…` : String(token)); };
+const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const longest = (tokens) => tokens.reduce((most, token) => Math.max(most, token.length), 1);
 
 // the index of a heatmap's row or column, or of a point
