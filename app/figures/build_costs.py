@@ -109,7 +109,7 @@ def _lines(
         [
             go.Scatter(
                 x=view.lengths, y=[value or None for value in line.values], customdata=[value and unit(value) for value in line.values],
-                mode="lines+markers" if line.dots else "lines", line={"width": line.width, "dash": line.dash}, marker={"size": 6},
+                mode="lines+markers" if line.dots else "lines", line={"width": line.width, "dash": line.dash}, marker={"size": 6}, cliponaxis=False,
                 showlegend=True,
             )
             for line in lines
@@ -118,7 +118,8 @@ def _lines(
             "hovermode": "x unified",
             "dragmode": False,
             "xaxis": {
-                "type": "log", "tickvals": view.lengths, "ticktext": [f"{n:,}" for n in view.lengths], "showgrid": False, "zeroline": False,
+                "type": "log", "range": [math.log10(view.lengths[0]), math.log10(view.lengths[-1])] if len(view.lengths) > 1 else None,
+                "tickvals": view.lengths, "ticktext": [f"{n:,}" for n in view.lengths], "showgrid": False, "zeroline": False,
                 "fixedrange": True, "hoverformat": ",", "showspikes": True, "spikemode": "across", "spikethickness": 1, "spikedash": "solid",
                 "title": {"font": {"size": SIZE}, "standoff": 6},
             },

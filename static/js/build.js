@@ -37,7 +37,7 @@ class Build {
     this.familyRow = make("div", { class: "chips build-families" });
     this.presetRow = make("div", { class: "chips build-presets" });
     this.sides = make("div", { class: "chips build-sides" });
-    this.compare = make("button", { type: "button", class: "small", onclick: () => this.toggleCompare() });
+    this.compare = make("button", { type: "button", class: "small", onclick: () => choose(chosen().b ? { b: null, side: "a" } : { b: { ...chosen().a }, side: "b" }) });
     this.whose = make("p", { class: "build-whose" });
     this.back = make("button", { type: "button", class: "small", onclick: () => this.choice(this.ofRun) }, say("build.back_to_run"));
     this.problem = make("p", { class: "problem", role: "alert", hidden: true });
@@ -89,10 +89,6 @@ class Build {
   choice({ family, options }, side = chosen().side) {
     const same = chosen()[side]?.family === family;
     choose({ side, [side]: { family, options }, ...(same ? {} : { open: null, index: {}, unrolled: [] }) }, same ? {} : { part: null });
-  }
-
-  toggleCompare() {
-    choose(chosen().b ? { b: null, side: "a" } : { b: { ...chosen().a }, side: "b" });
   }
 
   update() {
@@ -227,9 +223,6 @@ class Build {
 
 // Two drawings side by side show the same place.
 function moveTogether(...bodies) {
-  for (const one of bodies) {
-    one.addEventListener("scroll", () => {
-      for (const other of bodies) if (other !== one) [other.scrollLeft, other.scrollTop] = [one.scrollLeft, one.scrollTop];
-    }, { passive: true });
-  }
+  const follow = ({ target: one }) => bodies.filter((other) => other !== one).forEach((other) => Object.assign(other, { scrollLeft: one.scrollLeft, scrollTop: one.scrollTop }));
+  bodies.forEach((one) => one.addEventListener("scroll", follow, { passive: true }));
 }

@@ -33,9 +33,7 @@ export class Costs {
     this.draw(figures);
   }
 
-  draw(figures) {
-    for (const [name, picture] of Object.entries(this.pictures)) picture.show(figures[name], {});
-  }
+  draw = (figures) => Object.entries(this.pictures).forEach(([name, picture]) => picture.show(figures[name], {}));
 
   ready() {
     this.button.disabled = false;

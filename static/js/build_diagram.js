@@ -8,8 +8,6 @@ import { rasterised, save } from "./live/exports.js";
 import { state } from "./store.js";
 import { language, say, sayInto } from "./words.js";
 
-const KEPT = 60; // drawings, so that going back is instant
-
 export class Diagram {
   // onPart(id), onFold({open} | {unrolled} | {index}): what was chosen
   constructor(parent, options) {
@@ -26,7 +24,7 @@ export class Diagram {
       const { id, title = id } = target.closest("[aria-expanded], [data-title]")?.dataset ?? {};
       if (title) this.prefetch({ ...this.fold, open: toggled(this.fold.open, title) });
     });
-    this.latest = new Latest({ ask: (question) => askJson("build/diagram", question), take: (answer) => this.draw(answer), pause: 0, most: KEPT });
+    this.latest = new Latest({ ask: (question) => askJson("build/diagram", question), take: (answer) => this.draw(answer), pause: 0, most: 60 }); // drawings, so that going back is instant
   }
 
   // plan, with the question it answers; fold: {open, unrolled, index}; differs: ids that differ from the other configuration
@@ -53,8 +51,8 @@ export class Diagram {
   }
 
   draw({ svg, caption }) {
+    const focused = this.body.contains(document.activeElement);
     if (svg !== this.drawn) {
-      const focused = this.body.contains(document.activeElement);
       this.drawn = svg;
       this.svg = document.importNode(new DOMParser().parseFromString(svg, "image/svg+xml").documentElement, true);
       this.body.replaceChildren(this.svg);

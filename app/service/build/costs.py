@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
@@ -57,6 +58,8 @@ def measure_costs(config: Config, n: int) -> dict[str, Any]:
 
 def cost_figures(predicted: dict[str, Any], measured: list[dict[str, Any]]) -> dict[str, Live]:
     names = ("lengths", "flops", "activations", "formula", "state")
-    by_length = {one["n"]: one for one in measured if one["n"] in predicted["lengths"]}
+    by_length: dict[int, Mapping[str, float]] = {
+        one["n"]: one for one in measured if one["n"] in predicted["lengths"]
+    }
     view = CostsView(**{name: predicted[name] for name in names}, measured=by_length)
     return {"operations": operations(view), "memory": memory(view)}

@@ -9,7 +9,8 @@ import pytest
 import core
 from app.figures.build import ActivationsView, activations, parameter_treemap
 from app.figures.build_costs import CostsView, memory, operations, polynomial
-from app.figures.diagram import diagram, renumbered
+from app.figures.diagram import diagram
+from app.figures.diagram_drawing import renumbered
 from app.figures.diagram_layout import text_width, walk_parts
 from app.figures.numbers import exact, scaled
 from app.i18n import translate_message
