@@ -321,8 +321,11 @@ def test_a_click_in_the_treemap_selects_and_unfolds_the_part(new_page):
     choose_family(page, "gpt")
     page.locator(".build-head button.small").nth(2).click()
     expect(page.locator(".diagram .part-open")).to_have_count(0)
-    figure_data(page, ".build-treemap")
-    page.locator(".build-treemap .slice", has_text="in_proj").last.click()
+    for picture in (".build-activations", ".build-treemap"):  # all is in its place
+        figure_data(page, picture)
+    area = page.locator(".build-treemap .slice", has_text="in_proj").last
+    area.hover()
+    area.click()
     wait_until(page, "s.state.part === 'blocks.0.ff.in_proj()'")
     expect(page.locator('.part[data-id="blocks.0.ff.in_proj()"]')).to_have_attribute("aria-selected", "true")
     expect(page.locator(".build-panel h3").first).to_have_text("blocks.0.ff.in_proj")
