@@ -317,8 +317,7 @@ def untrained_activations(page: Page, point: str) -> tuple[dict, dict]:
 
 
 def test_a_click_in_the_treemap_selects_and_unfolds_the_part(new_page):
-    page = open_build(new_page)
-    choose_family(page, "gpt")
+    page = open_build(new_page)  # a GPT
     page.locator(".build-head button.small").nth(2).click()
     expect(page.locator(".diagram .part-open")).to_have_count(0)
     for picture in (".build-activations", ".build-treemap"):  # all is in its place
