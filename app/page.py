@@ -5,6 +5,7 @@ from __future__ import annotations
 import gradio as gr
 
 from app.components.script_view import ScriptView
+from app.tabs.build import build_tab
 
 TABS = ("build", "train", "attention", "gates", "positions", "generate")
 
@@ -15,7 +16,7 @@ def build_page(i18n: gr.I18n) -> gr.Blocks:
         ScriptView("sidebar")
         with gr.Tabs(elem_id="tabs", selected="attention"):
             for name in TABS:
-                with gr.Tab(i18n(f"tab_{name}"), id=name, elem_id=f"tab-{name}"):
-                    ScriptView(name)
+                with gr.Tab(i18n(f"tab_{name}"), id=name, elem_id=f"tab-{name}") as tab:
+                    build_tab(tab) if name == "build" else ScriptView(name)
         ScriptView("timeline")
     return page

@@ -82,14 +82,14 @@ def units(view: RecurrentView) -> Live:
             "data[0].hovertemplate": _hover(view.chosen_name, "%{y}", "%{x}"),
             "layout.yaxis.ticktext": Choose(sort_kind, labels),
             "layout.margin.l": Choose(sort_kind, [_room(count, 0), *[_room(count, 6)] * 3]),
-            **_frame(view.position, row),
+            **_frame(view.time, row),
         },
         title=Format("Units over time"),
         caption=units_caption(view, sort_kind),
         description=Format("Rows are units, columns the tokens in the order in which they stand."),
         file=Fill("{name}-{point}-step{step}", name=view.file, point=State("point"), step=view.step),
-        click={"unit": view.order[*view.by_point, State("y")], "position": "x"},
-        arrows={"x": ("position", len(tokens)), "y": ("unit", order)},
+        click={"unit": view.order[*view.by_point, State("y")], "time": "x"},
+        arrows={"x": ("time", len(tokens)), "y": ("unit", order)},
         tokens={"x": tokens},
         links={"x": view.axis},
         table=_units_table(view, Take(values, order), order),
@@ -200,8 +200,8 @@ def unit_over_tokens(view: RecurrentView) -> Live:
         "data[3].text": [_now(view, point) for point in points],
         "data[3].textfont.color": name_colours,
         "layout.yaxis.ticktext": names,
-        "layout.shapes[0].x0": Affine(view.position, offset=-0.5),
-        "layout.shapes[0].x1": Affine(view.position, offset=0.5),
+        "layout.shapes[0].x0": Affine(view.time, offset=-0.5),
+        "layout.shapes[0].x1": Affine(view.time, offset=0.5),
         "layout.shapes[0].fillcolor": colour("soft"),
     }
     return Live(
@@ -210,8 +210,8 @@ def unit_over_tokens(view: RecurrentView) -> Live:
         title=Format("Unit {unit}", unit=view.unit),
         caption=unit_caption(view),
         file=Fill("{name}-unit{unit}", name=view.file, unit=view.unit),
-        click={"point": Choose(State("y"), list(points)), "position": "x"},
-        arrows={"x": ("position", len(tokens)), "y": ("point", list(points))},
+        click={"point": Choose(State("y"), list(points)), "time": "x"},
+        arrows={"x": ("time", len(tokens)), "y": ("point", list(points))},
         tokens={"x": tokens},
         links={"x": view.axis},
         table=[(Fill("step {step}", step=view.step), list(points)), (tokens, [values[point] for point in points])],
@@ -231,7 +231,7 @@ def _now(view: RecurrentView, point: str) -> Fill:
     bounded = bool((view.limit(point) == 1).all())
     bound = ("±1" if point in SIGNED else "0–1") if bounded else Fill("±{limit:.2f}", limit=limit)
     bound = Fill("{bound:8}", bound=bound)  # of small letters, as wide as the number
-    value = view.arrays[point]["snapshot", view.position, "unit"]
+    value = view.arrays[point]["snapshot", view.time, "unit"]
     bound = Fill('<span style="font-size:11px;color:{colour}">{bound}</span>', colour=colour("mute"), bound=bound)
     return Fill("{value:7.3f}<br>{bound}", value=value, bound=bound)
 
@@ -259,13 +259,13 @@ def unit_over_training(view: RecurrentView) -> Live:
             "data[0].zmax": _by_point(view, lambda point: limits[point]),
             "data[0].colorscale": scale_of(view),
             "data[0].hovertemplate": tip,
-            **_frame(snapshot, view.position),
+            **_frame(snapshot, view.time),
         },
         title=Format("Unit {unit}", unit=view.unit),
         caption=swing_caption(view),
         file=Fill("{name}-unit{unit}", name=view.file, unit=view.unit),
-        click={"position": "y", "snapshot": "x"},
-        arrows={"x": ("snapshot", len(steps)), "y": ("position", len(tokens))},
+        click={"time": "y", "snapshot": "x"},
+        arrows={"x": ("snapshot", len(steps)), "y": ("time", len(tokens))},
         tokens={"x": steps, "y": tokens},
         links={"y": view.axis},
         height=230,

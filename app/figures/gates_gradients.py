@@ -102,7 +102,7 @@ def gradients(lines: list[GradientLine], of: str, tokens: list[str], axis: str =
     bindings["layout.yaxis.title.text"] = Format("|∂ loss / ∂ hₜ| divided by that at the token read last")
     bindings["layout.xaxis.title.text"] = Format("token") if own else Format("position")
     if own:
-        position = Array("gradients.positions", np.arange(length, dtype=np.int32))["position"]
+        position = Array("gradients.positions", np.arange(length, dtype=np.int32))["time"]
         bindings |= {
             "layout.shapes[0].x0": Affine(position, offset=-0.5),
             "layout.shapes[0].x1": Affine(position, offset=0.5),
@@ -117,8 +117,8 @@ def gradients(lines: list[GradientLine], of: str, tokens: list[str], axis: str =
         title=Format("Gradient through time"),
         caption=_caption(lines, of),
         file=Fill("gradient-{of}-step{step}", of=of, step=_steps(lines[:1])),
-        click={"position": "x"} if own else {},
-        arrows={"x": ("position", length)} if own else {},
+        click={"time": "x"} if own else {},
+        arrows={"x": ("time", length)} if own else {},
         tokens={"x": tokens} if own else {},
         links={"x": axis} if own else {},
         point_names=PointNames(

@@ -26,7 +26,7 @@ def path(view: RecurrentView, state: str) -> Live:
     x, y = places["snapshot", :, 0], places["snapshot", :, 1]  # the initial state is at 0
     read = list(range(1, len(tokens) + 1))
     order = [0, *(read[::-1] if view.backwards else read)]
-    now = Affine(view.position, offset=1)
+    now = Affine(view.time, offset=1)
     classes = _classes(view)
     hover = "%{text}<br>PC1 %{x:.4f}<br>PC2 %{y:.4f}<extra></extra>"
     quiet: dict[str, Any] = {"hoverinfo": "skip", "showlegend": False}
@@ -89,8 +89,8 @@ def path(view: RecurrentView, state: str) -> Live:
         title=Format("Path of the state"),
         caption=Sentences([caption, _apart(view, name, coordinates)]),
         file=Fill("{name}-path-step{step}", name=view.file, step=view.step),
-        click={"position": "customdata"},
-        arrows={"x": ("position", len(tokens))},
+        click={"time": "customdata"},
+        arrows={"x": ("time", len(tokens))},
         table=[("token", [start, *tokens]), ("PC1", x), ("PC2", y)],
         height=(320, 410, 640),
         point_names=PointNames(Take(x, order), Take(y, order), [names[i] for i in order], first),
@@ -100,7 +100,7 @@ def path(view: RecurrentView, state: str) -> Live:
 def _place(view: RecurrentView, order: list[int]) -> Expression:
     """Where the chosen position stands on the path."""
     place = np.argsort(order)[1:]
-    return Array(f"{view.name}.place", place.astype(np.int32))["position"]
+    return Array(f"{view.name}.place", place.astype(np.int32))["time"]
 
 
 def _classes(view: RecurrentView) -> list[tuple[Any, list[int], Any, str]]:

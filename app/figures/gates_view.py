@@ -113,9 +113,9 @@ class RecurrentView:
         return self.sort_index, self.point_index
 
     @property
-    def position(self) -> Expression:
+    def time(self) -> Expression:
         """The chosen position, within this input."""
-        return self._array("positions", np.arange(len(self.tokens)))["position"]
+        return self._array("positions", np.arange(len(self.tokens)))["time"]
 
     @property
     def unit(self) -> Expression:

@@ -45,9 +45,13 @@ def _mix(a: tuple[int, ...], b: tuple[int, ...], share: float) -> str:
     return "#" + "".join(f"{round(x + (y - x) * share):02x}" for x, y in zip(a, b, strict=True))
 
 
+def weight_colour(theme: str, share: float) -> str:
+    return _mix(GROUND[theme], INK[theme], share**0.7)
+
+
 def weight_scale(theme: str) -> Scale:
     """For shares from 0 to 1: one hue from the ground to ink, steeper at the start so that small weights are seen."""
-    return [[i / STOPS, _mix(GROUND[theme], INK[theme], (i / STOPS) ** 0.7)] for i in range(STOPS + 1)]
+    return [[i / STOPS, weight_colour(theme, i / STOPS)] for i in range(STOPS + 1)]
 
 
 def signed_scale(theme: str) -> Scale:

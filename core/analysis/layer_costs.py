@@ -22,6 +22,13 @@ from core.seeding import seeded
 KERNEL, HEADS, ROUNDS = 3, 4, 7
 
 
+STATED = {  # for n tokens of width d and kernels of size k: operations, sequential operations, longest path
+    "rnn": ("n · d²", "n", "n"),
+    "cnn": ("k · n · d²", "1", "n / ⌊k/2⌋"),
+    "attention": ("n² · d", "1", "1"),
+}
+
+
 @dataclass(frozen=True)
 class LayerCost:
     """Predicted complexities as formulas, and measurements at n and at 2n tokens."""
@@ -53,17 +60,17 @@ def compare_layers(n: int = 256, width: int = 64) -> list[LayerCost]:
         return attention(x, AttentionScope(RelativePosition(), positions, positions))
 
     layers = {
-        "rnn": ("n · d²", "n", "n", recur, lambda x: recur(x, "fused")),
-        "cnn": ("k · n · d²", "1", "n / ⌊k/2⌋", convolve, convolve),
-        "attention": ("n² · d", "1", "1", attend, attend),
+        "rnn": (recur, lambda x: recur(x, "fused")),
+        "cnn": (convolve, convolve),
+        "attention": (attend, attend),
     }
-    durations = _seconds([fused for *_, fused in layers.values()], n, width)
+    durations = _seconds([fused for _, fused in layers.values()], n, width)
     costs = []
-    for (name, (cost, steps, path, layer, _)), seconds in zip(layers.items(), durations, strict=True):
+    for (name, (layer, _)), seconds in zip(layers.items(), durations, strict=True):
         flops = _flops(layer, n, width), _flops(layer, 2 * n, width)
         chain = _chain(layer, n, width), _chain(layer, 2 * n, width)
         hops = _hops(name, layer, n, width), _hops(name, layer, 2 * n, width)
-        costs.append(LayerCost(name, cost, steps, path, flops, seconds, chain, hops))
+        costs.append(LayerCost(name, *STATED[name], flops, seconds, chain, hops))
     return costs
 
 

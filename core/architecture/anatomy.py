@@ -19,6 +19,7 @@ from torch import nn
 
 from core.architecture.depth import expand_depth, reduce_depth
 from core.architecture.descriptions import INPUTS, Description, axis_names, describe_module, describe_point
+from core.architecture.folding import part_tree
 from core.architecture.meta_model import build_meta
 from core.architecture.tracing import IncomingEdge, Trace, trace_model
 from core.config.families import Config
@@ -97,6 +98,16 @@ class Anatomy:
             if part.path == path:
                 return part
         raise KeyError(path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, equal neighbours folded into one part: what `app.figures.diagram` draws."""
+        return {
+            "family": self.config.family,
+            "parameters": self.root.count,
+            "time": self.time,
+            "target_time": self.target_time,
+            "root": part_tree(self.root),
+        }
 
 
 def anatomy(

@@ -1,43 +1,43 @@
 // The Build tab: choose a family and its options, see what it is made of; two configurations side by side.
 
 import { askJson, Refusal } from "./api.js";
-import { Costs, LayerTable } from "./build_costs.js";
+import { Costs } from "./build_costs.js";
 import { Diagram } from "./build_diagram.js";
-import { copyable, findPart, Panel } from "./build_panel.js";
-import { Treemap } from "./build_treemap.js";
+import { copyable, everyPart, Panel } from "./build_panel.js";
+import { findPart, firstPoint, lineTo } from "./build_parts.js";
 import { Controls } from "./controls.js";
 import { chips, make } from "./dom.js";
-import { exact, NONE } from "./numbers.js";
+import { Picture } from "./live/picture.js";
 import { on, set, shown, state } from "./store.js";
-import { format, inLanguage, say } from "./words.js";
+import { inLanguage, language, say, sayInto } from "./words.js";
 
 const LONGEST = 64; // tokens in a drawing
 const PAUSE_MS = 120; // after the last change of a control
-const FIRST = { a: null, b: null, side: "a", open: null, unrolled: [], index: {}, node: null };
+const FIRST = { a: null, b: null, side: "a", open: null, unrolled: [], index: {} };
 
 export async function mountBuild(parent) {
   const offered = await askJson("build");
   state.build = { ...FIRST, ...state.build };
   const view = new Build(parent, offered);
   on(["build"], () => view.update());
+  on(["part"], () => view.reveal(state.part));
   on(["look"], () => view.follow());
-  on(["snapshot"], () => view.panel.draw());
-  on(["theme"], () => view.draw());
+  on(["partHead"], () => view.panel.drawHeads());
   new ResizeObserver(() => view.missed && view.update()).observe(parent);
 }
 
 const chosen = () => state.build;
 const whose = (side) => (chosen().b ? `${side.toUpperCase()} · ` : "");
-const choose = (changes) => set({ build: { ...state.build, ...changes } });
+const choose = (changes, more = {}) => set({ build: { ...state.build, ...changes }, ...more });
 const key = (choice) => JSON.stringify(choice && [choice.family, Object.entries(choice.options).sort()]);
 
 class Build {
   constructor(parent, offered) {
-    Object.assign(this, { parent, families: new Map(offered.families.map((one) => [one.name, one])), presets: offered.presets, plans: {}, asked: {}, runs: new Map() });
+    Object.assign(this, { parent, families: new Map(offered.families.map((one) => [one.name, one])), presets: offered.presets, plans: {}, asked: {}, runs: new Map(), differs: new Set() });
     this.familyRow = make("div", { class: "chips build-families" });
     this.presetRow = make("div", { class: "chips build-presets" });
     this.sides = make("div", { class: "chips build-sides" });
-    this.compare = make("button", { type: "button", class: "small", onclick: () => this.toggleCompare() });
+    this.compare = make("button", { type: "button", class: "small", onclick: () => choose(chosen().b ? { b: null, side: "a" } : { b: { ...chosen().a }, side: "b" }) });
     this.whose = make("p", { class: "build-whose" });
     this.back = make("button", { type: "button", class: "small", onclick: () => this.choice(this.ofRun) }, say("build.back_to_run"));
     this.problem = make("p", { class: "problem", role: "alert", hidden: true });
@@ -47,29 +47,27 @@ class Build {
       this.choice({ family: this.now().family, options: values });
       this.ask(chosen().side); // what is typed may come to the same and be refused as before
     });
-    this.pictures = make("div", { class: "build-pictures" });
-    const head = make("div", { class: "build-head" }, this.whose, this.back, ...this.folders(() => chosen().side), this.compare, this.sides);
-    this.middle = make("div", { class: "build-middle" }, this.differences, this.pictures);
-    this.side = make("div", { class: "build-side" });
-    this.below = make("div", { class: "build-below" });
-    parent.append(this.familyRow, this.presetRow, column, head, this.problem, make("div", { class: "build-grid" }, this.middle, this.side), this.below);
-    const options = (side) => ({
-      onSelect: (node) => choose({ node, side }), onOpen: (open) => choose({ open }), onUnroll: (unrolled) => choose({ unrolled }),
-      onIndex: (id, index) => choose({ index: { ...chosen().index, [id]: index } }),
-    });
-    this.diagrams = { a: new Diagram(this.pictures, options("a")), b: new Diagram(this.pictures, options("b")) };
-    moveTogether(this.diagrams.a.figure.body, this.diagrams.b.figure.body);
+    const pictures = make("div", { class: "build-pictures" });
+    const head = make("div", { class: "build-head" }, this.whose, this.back, ...this.folders(), this.compare, this.sides);
+    this.middle = make("div", { class: "build-middle" }, this.differences, pictures);
+    const side = make("div", { class: "build-side" }), below = make("div", { class: "build-below" });
+    parent.append(this.familyRow, this.presetRow, column, head, this.problem, make("div", { class: "build-grid" }, this.middle, side), below);
+    const diagram = (of) => new Diagram(pictures, { onPart: (part) => choose({ side: of }, { part }), onFold: (fold) => choose(fold) });
+    this.diagrams = { a: diagram("a"), b: diagram("b") };
+    moveTogether(this.diagrams.a.body, this.diagrams.b.body);
     this.code = make("div", {});
-    this.panel = new Panel(this.side, { question: () => this.question(), select: (path) => this.reveal(path) });
-    this.side.prepend(this.code);
-    this.treemap = new Treemap(this.below, { select: (id) => this.reveal(id) });
-    this.costs = new Costs(this.below);
-    this.layers = new LayerTable(this.below);
+    side.append(this.code);
+    this.panel = new Panel(side, (part) => this.reveal(part));
+    this.treemap = new Picture(below, { className: "build-treemap" });
+    this.notes = make("ul", { class: "build-notes" });
+    this.treemap.caption.after(this.notes);
+    this.costs = new Costs(below);
   }
 
-  folders(side) {
-    const button = (word, act) => make("button", { type: "button", class: "small", onclick: act }, say(word));
-    return [button("build.unfold_all", () => choose({ open: folding(this.plans[side()].root).map(({ id }) => id) })), button("build.fold_all", () => choose({ open: [] }))];
+  folders() {
+    const all = { "build.unfold_all": () => everyPart(this.plans[chosen().side].root).filter(({ rows }) => rows.length).map(({ id }) => id), "build.fold_all": () => [] };
+    return Object.entries(all).map(([words, open]) => make("button", { type: "button", class: "small", onclick: () => choose({ open: open() }),
+      onpointerenter: () => this.plans[chosen().side] && this.diagrams[chosen().side].prefetch({ ...chosen(), open: open() }) }, say(words)));
   }
 
   now = () => chosen()[chosen().side] ?? chosen().a;
@@ -90,12 +88,7 @@ class Build {
 
   choice({ family, options }, side = chosen().side) {
     const same = chosen()[side]?.family === family;
-    choose({ side, [side]: { family, options }, ...(same ? {} : { open: null, node: null, index: {}, unrolled: [] }) });
-  }
-
-  toggleCompare() {
-    if (chosen().b) choose({ b: null, side: "a" });
-    else choose({ b: { ...chosen().a }, side: "b" });
+    choose({ side, [side]: { family, options }, ...(same ? {} : { open: null, index: {}, unrolled: [] }) }, same ? {} : { part: null });
   }
 
   update() {
@@ -108,11 +101,7 @@ class Build {
 
   async ask(side) {
     const choice = chosen()[side];
-    if (!choice) {
-      delete this.plans[side];
-      delete this.asked[side];
-      return;
-    }
+    if (!choice) return void (delete this.plans[side], delete this.asked[side]);
     const question = { ...choice, ...this.lengths() }, asked = JSON.stringify(question);
     if (this.asked[side] === asked) return this.refused?.asked === asked && this.complain(this.refused.error); // said again: typing hid it
     this.asked[side] = asked;
@@ -121,12 +110,14 @@ class Build {
     try {
       if (this.plans[side]) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       if (this.asked[side] !== asked) return;
-      const plan = await askJson("build/plan", question);
+      const { open: opened, unrolled, index } = chosen();
+      const plan = await askJson("build/plan", { ...question, language, fold: { opened, unrolled, index } });
       if (this.asked[side] !== asked) return;
-      this.plans[side] = plan;
+      this.plans[side] = Object.assign(plan, { question });
+      this.diagrams[side].keep(plan, { open: opened ?? plan.diagram.opened, unrolled, index });
       this.problem.hidden = true;
       this.controls.clear();
-      if (!chosen().open) return choose({ open: firstOpen(plan.root) });
+      if (!opened) return choose({ open: plan.diagram.opened });
       this.draw();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -154,9 +145,8 @@ class Build {
     chips(this.sides, ["a", "b"].map((value) => ({ value, text: value.toUpperCase() })), side, (value) => choose({ side: value }), say("build.sides"));
     this.sides.hidden = !b;
     this.compare.textContent = say(b ? "build.compare_end" : "build.compare");
-    const own = this.ofRun && key(this.now()) === key(this.ofRun);
-    const preset = this.presetOf(family);
-    this.whose.textContent = own ? say("build.is_run", { title: this.titleOf() }) : preset ? say("build.is_preset", { name: preset }) : say("build.is_own");
+    const own = this.ofRun && key(this.now()) === key(this.ofRun), preset = this.presetOf(family), run = shown.runs.find(({ name }) => name === state.run);
+    this.whose.textContent = own ? say("build.is_run", { title: inLanguage(run.title) }) : preset ? say("build.is_preset", { name: preset }) : say("build.is_own");
     this.back.hidden = own || !this.ofRun;
     const showing = JSON.stringify([side, this.now()]);
     if (showing === this.controlling) return;
@@ -181,109 +171,58 @@ class Build {
     this.presetRow.prepend(make("small", {}, say("build.presets")));
   }
 
-  titleOf = () => inLanguage(shown.runs.find(({ name }) => name === state.run).title);
-
   draw() {
-    const { b } = chosen(), { a: first, b: second } = this.plans, marks = b && second && first ? differing(first, second) : new Set();
+    const { b, side: current, open } = chosen(), comparing = Boolean(b && this.plans.a && this.plans.b);
     this.parent.classList.toggle("comparing", Boolean(b));
-    this.diagrams.b.figure.element.hidden = !(b && second);
+    this.diagrams.b.element.hidden = !(b && this.plans.b);
+    if (!comparing) this.differs.clear();
     for (const [side, plan] of Object.entries(this.plans)) {
-      if (!chosen().open) continue;
-      const diagram = this.diagrams[side];
-      diagram.figure.title.textContent = `${whose(side)}${plan.preset ?? plan.family}`;
-      diagram.show(plan, { ...chosen(), node: side === chosen().side ? chosen().node : null }, marks);
-      diagram.figure.say(say(plan.target_time ? "build.caption_pair" : "build.caption", { n: plan.parameters, time: plan.time, target_time: plan.target_time }));
+      if (open) this.diagrams[side].show(plan, chosen(), { title: whose(side) + (plan.preset ?? plan.family), part: side === current ? state.part : null, differs: this.differs });
     }
-    this.drawDifferences(first, b && second);
-    const plan = this.plans[chosen().side];
+    this.drawDifferences(comparing);
+    const plan = this.plans[current];
     if (!plan) return;
-    const mine = whose(chosen().side);
-    this.code.replaceChildren(copyable(plan.python));
-    this.treemap.show(plan, mine);
-    this.costs.show(plan, mine);
-    const part = (chosen().node && findPart(plan.root, chosen().node, chosen().index)) || findPart(plan.root, firstPoint(plan.root), chosen().index);
-    this.panel.show(part, plan, mine);
+    set({ compared: b ? 1 + (current === "b") : 0 });
+    if (plan !== this.drawn) {
+      this.drawn = plan;
+      this.code.replaceChildren(copyable(plan.python));
+      this.treemap.show(plan.figures.treemap, {});
+      this.notes.replaceChildren(...plan.notes.map(() => make("li", {})));
+      plan.notes.forEach((note, i) => sayInto(this.notes.children[i], inLanguage(note)));
+    }
+    this.costs.show(plan, whose(current));
+    const part = (state.part && findPart(plan.root, state.part, chosen().index)) || findPart(plan.root, firstPoint(plan.root), chosen().index);
+    this.panel.show(part, plan, whose(current));
   }
 
-  drawDifferences(first, second) {
-    this.differences.hidden = !second;
-    if (!second) return;
-    const names = [...new Set([...this.families.get(first.family).options, ...this.families.get(second.family).options].map(({ name }) => name))];
-    const value = (plan, name) => {
-      const option = this.families.get(plan.family).options.find((one) => one.name === name);
-      const found = plan.options[name] ?? option?.default ?? null;
-      return !option ? NONE : found === null ? say("automatic") : typeof found === "number" ? exact(found) : typeof found === "boolean" ? say(found ? "on" : "off") : found;
-    };
-    const rows = names.map((name) => [this.titleOfOption(name), value(first, name), value(second, name)]).filter(([, a, b]) => a !== b);
-    if (first.family !== second.family) rows.unshift([say("build.family"), first.family, second.family]);
-    rows.push([say("build.total"), format(first.parameters, ","), format(second.parameters, ",")]);
-    this.differences.replaceChildren(make("table", { class: "build-weights" }, make("tr", {}, ...["", "A", "B"].map((text) => make("th", {}, text))),
-      ...rows.map((cells) => make("tr", { class: cells[1] === cells[2] ? "" : "differs" }, ...cells.map((text) => make("td", {}, text))))),
-    rows.length === 1 ? make("p", {}, say("build.no_difference")) : make("p", {}, say("build.ratio", { ratio: second.parameters / first.parameters })));
-  }
-
-  titleOfOption(name) {
-    const options = [...this.families.values()].flatMap((one) => one.options);
-    const title = inLanguage(options.find((one) => one.name === name).title);
-    return title === name ? name : `${title} (${name})`;
+  // A table of what differs, and the parts marked in both drawings.
+  async drawDifferences(comparing) {
+    this.differences.hidden = !comparing;
+    const [first, second] = [this.plans.a, this.plans.b];
+    if (!comparing || (this.compared?.[0] === first && this.compared[1] === second)) return;
+    this.compared = [first, second];
+    const asked = this.compared, { rows, caption, differs } = await askJson("build/compare", { first: first.question, second: second.question });
+    if (asked !== this.compared) return;
+    const text = (cell) => (typeof cell === "string" ? cell : inLanguage(cell));
+    this.differences.replaceChildren(make("table", { class: "build-weights" }, make("tr", {}, ...["", "A", "B"].map((head) => make("th", {}, head))),
+      ...rows.map((cells) => make("tr", { class: text(cells[1]) === text(cells[2]) ? "" : "differs" }, ...cells.map((cell) => make("td", {}, text(cell)))))), make("p", {}, inLanguage(caption)));
+    this.differs = new Set(differs);
+    this.draw();
   }
 
   // Unfolds whatever hides a part, and selects it; a tap of a folded group chooses its number too.
   reveal(id) {
-    const plan = this.plans[chosen().side], index = { ...chosen().index };
-    const line = lineTo(plan.root, id, index);
-    if (!line) return;
-    choose({ open: [...new Set([...chosen().open, ...line.slice(0, -1).map((part) => part.id)])], node: line.at(-1).id, index });
+    const plan = this.plans[chosen().side], index = { ...chosen().index }, line = id && plan && lineTo(plan.root, id, index);
+    if (!line) return this.update();
+    const open = [...new Set([...(chosen().open ?? []), ...line.slice(1, -1).map((part) => part.id)])];
+    if (open.length === chosen().open?.length && state.part === line.at(-1).id) return this.update();
+    choose({ open, index }, { part: line.at(-1).id });
   }
 
-  question() {
-    const { time, target_time } = this.plans[chosen().side], { family, options } = this.plans[chosen().side];
-    return { family, options, time, target_time: target_time ?? 8, run: state.run, text: state.text, held_out: state.text === null ? state.heldOut : null };
-  }
 }
 
 // Two drawings side by side show the same place.
 function moveTogether(...bodies) {
-  for (const one of bodies) {
-    one.addEventListener("scroll", () => {
-      for (const other of bodies) if (other !== one) [other.scrollLeft, other.scrollTop] = [one.scrollLeft, one.scrollTop];
-    }, { passive: true });
-  }
+  const follow = ({ target: one }) => bodies.filter((other) => other !== one).forEach((other) => Object.assign(other, { scrollLeft: one.scrollLeft, scrollTop: one.scrollTop }));
+  bodies.forEach((one) => one.addEventListener("scroll", follow, { passive: true }));
 }
-
-const folding = (part) => [...(part.rows.length ? [part] : []), ...part.rows.flat().flatMap(folding)];
-const firstOpen = (root) => root.rows.flat().filter((part) => part.rows.length && part.path !== "head").map(({ id }) => id);
-
-function firstPoint(root) {
-  const points = [];
-  const visit = (part) => { if (part.kind === "point") points.push(part.id); part.rows.flat().forEach(visit); };
-  visit(root);
-  return points.find((id) => id.endsWith("weights")) ?? points.find((id) => id.endsWith("hidden")) ?? points[0];
-}
-
-// The parts from the root to one, by id or by the path of a tap in any copy of a folded group.
-function lineTo(part, id, index) {
-  if (part.id === id) return [part];
-  for (const inner of part.rows.flat()) {
-    const line = lineTo(inner, id, index);
-    if (line) return [part, ...line];
-  }
-  if (part.times > 1) {
-    const cut = part.path.split("."), at = cut.findLastIndex((name) => /^\d+$/.test(name)), asked = id.split(".");
-    const by = Number(asked[at]) - Number(cut[at]);
-    if (by > 0 && by < part.times && cut.every((name, i) => i === at || name === asked[i])) {
-      asked[at] = cut[at];
-      const line = lineTo({ ...part, times: 1 }, asked.join("."), index);
-      if (line) index[part.id] = by;
-      return line;
-    }
-  }
-  return null;
-}
-
-// ids of the parts that only one of two plans has, or that differ in kind, shape, size or number.
-function differing(first, second) {
-  const [a, b] = [first, second].map(({ root }) => new Map(folded(root).map((part) => [part.id, JSON.stringify([part.module, part.facts, part.shape, part.count, part.times])])));
-  return new Set([...a.keys(), ...b.keys()].filter((id) => id !== "()" && a.get(id) !== b.get(id)));
-}
-const folded = (part) => [part, ...part.rows.flat().flatMap(folded)];

@@ -87,7 +87,7 @@ export function mountGates(parent) {
 
   on(["look"], arrive);
   on(["gates", "recurrent_layer", "gatesView", "through", "pathOf", "sort", "point"], () => refresh(begin, offer, draw));
-  on(["snapshot", "unit", "position"], () => refresh(() => equations.draw()));
+  on(["snapshot", "unit", "time"], () => refresh(() => equations.draw()));
   on(["gradientOf"], () => refresh(() => gradients.draw()));
   new ResizeObserver(() => { if (visible()) (fresh() ? refresh(begin, offer, draw) : arrive()); }).observe(parent);
 }
@@ -97,7 +97,7 @@ const stateShown = () => (layer().states.includes(state.pathOf) ? state.pathOf :
 // the token read last stays the last where another layer reads other tokens
 function chooseLayer(name) {
   const last = tokens().length - 1;
-  set({ recurrent_layer: name, ...(state.position >= last ? { position: tokens(name).length - 1 } : {}) });
+  set({ recurrent_layer: name, ...(state.time >= last ? { time: tokens(name).length - 1 } : {}) });
 }
 
 function sayNothing(element) {

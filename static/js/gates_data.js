@@ -30,7 +30,7 @@ export const array = (name) => shown.gates.arrays[`${state.recurrent_layer}.${na
 export const runTitle = (run) => inLanguage(shown.runs.find(({ name }) => name === run)?.title ?? { en: run, zh: run });
 
 export const unit = () => Math.min(state.unit, array("hidden").shape[2] - 1);
-export const position = () => Math.min(state.position, tokens().length - 1);
+export const position = () => Math.min(state.time, tokens().length - 1);
 
 // What a kept picture is of.
 export const pictured = () => [runTitle(state.run), inLanguage(layer().title), say("at_step", { step: shown.look.steps[state.snapshot] }), shortened(shown.look.text, 60)].join(" · ");

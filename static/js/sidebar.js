@@ -63,7 +63,7 @@ export function mountSidebar(parent) {
   on(["look"], () => {
     if (document.activeElement !== box) box.value = shown.look.text;
     tokens.replaceChildren(...shown.look.axes.source.map((token, i) => make("button", {
-      type: "button", class: "token", title: say("token_help"), tabindex: i ? -1 : 0, onclick: () => set({ position: i, query: i, key: state.key ?? i }),
+      type: "button", class: "token", title: say("token_help"), tabindex: i ? -1 : 0, onclick: () => set({ time: i, query: i, key: state.key ?? i }),
     }, token)));
   });
   on(["problem"], () => {

@@ -19,7 +19,7 @@ export const state = {
   recurrent_layer: null, // "layers.0.fwd"
   point: "hidden",
   unit: 0,
-  position: 0, // in the sequence that a recurrent layer reads
+  time: 0, // position in the sequence that a recurrent layer reads
   sort: "index",
   gatesView: "units", // or "path", "gradient"
   through: "time", // or "training"
@@ -41,6 +41,9 @@ export const state = {
   wordOrder: "shuffle", // or "reverse"
   shuffleSeed: 0,
   modelScheme: "none", // of the model that reads it
+  part: null, // id of the selected part of the Build tab's model
+  partHead: 0, // which head of the activations at it
+  compared: 0, // 1: the first of two configurations, 2: the second; 0: there is one
   recipe: { family: "lstm", task: "parity", variant: "default", model: {}, task_options: {}, training: {}, seed: 0 }, // to be trained next; only what differs from its variant
   trained: null, // key of the run in focus on the Train tab
   trainScale: "log", // its steps: or "linear"

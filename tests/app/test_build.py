@@ -8,9 +8,10 @@ from fastapi.testclient import TestClient
 import core
 from app import payload
 from app.main import make_app
-from app.service.build import activations, costs, model_plan
+from app.service.build import activations, model_plan
 from app.service.inputs import input_from_text
 from app.service.runs import run_registry
+from core.analysis.layer_costs import compare_layers
 from core.config.families import CONFIGS
 from tests.core.examples import FAMILIES, label, small_config, variants
 
@@ -198,7 +199,8 @@ def test_costs_are_predicted_for_all_and_measured_for_small(client):
     large = {"family": "bert", "options": core.PRESETS["bert-large"].options}
     assert client.post("/api/build/costs", json=large).json()["measurable"] == []
     assert client.post("/api/build/measure", json={**large, "length": 16}).status_code == 422
-    assert [layer["name"] for layer in costs.compare_layers()] == ["rnn", "cnn", "attention"]
+    assert measured["figures"]["operations"]["figure"]["data"][2]["y"][at] == measured["flops"]
+    assert [layer.name for layer in compare_layers()] == ["rnn", "cnn", "attention"]
 
 
 def test_notes_name_parameters_that_estimates_leave_out():

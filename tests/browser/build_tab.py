@@ -77,6 +77,7 @@ def set_option(page: Page, name: str, value: Any) -> None:
 
 def unfold_all(page: Page) -> None:
     page.locator(".build-head button.small").nth(1).click()
+    expect(page.locator(".diagram [aria-expanded=false]")).to_have_count(0)
 
 
 def read_diagram(page: Page) -> dict[str, Any]:

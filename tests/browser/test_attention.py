@@ -232,7 +232,7 @@ def test_any_token_stays_text_among_the_gates_and_in_positions(new_page):
     assert "</script><img src=x onerror=alert(1)>" in tokens and "w" * 10_000 in tokens
     equations = page.locator(".gates-equations h3, .gates-equations h4").first
     for at, token in enumerate(tokens):
-        move(page, position=at)
+        move(page, time=at)
         expect(equations).to_contain_text(token[:6])
     for name in ("path", "gradient", "units"):
         page.locator(f"#gates [data-value={name}]").click()

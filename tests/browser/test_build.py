@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
 import core
+from app import payload
+from app.figures.theme import COLOURS
 from app.i18n import WORDS, translate
 from app.service.build.option_titles import OPTION_TITLES
 from core.config.families import CONFIGS
+from core.translatable import Text
 from tests.browser.build_tab import (
     capture_meta,
     choose_family,
@@ -22,7 +27,9 @@ from tests.browser.build_tab import (
     unfold_all,
     wait_for_diagram,
 )
-from tests.browser.page_driver import page_state, wait_until
+from tests.browser.page_driver import figure_data, page_state, wait_until
+
+COUNTED = "document.querySelector('.build-flops .js-plotly-plot').data.length === 3"  # a measured line has come
 
 CHANGED_OPTIONS = {  # every family with options that are not its defaults
     "rnn": {
@@ -252,9 +259,9 @@ def test_two_configurations_side_by_side(new_page):
     first, second = (meta_model("gpt", options) for options in ({}, {"n_heads": 2, "d_ff": 64}))
     table = page.locator(".build-differences tr")
     counts = [f"{sum(weight.numel() for weight in model.parameters()):,}" for model in (first, second)]
-    expect(table.last.locator("td")).to_have_text([WORDS["en"]["build.total"], *counts])
+    expect(table.last.locator("td")).to_have_text(["parameters", *counts])
     expect(page.locator(".build-differences .differs td:first-child")).to_have_text(
-        ["heads (n_heads)", "inner width (d_ff)", WORDS["en"]["build.total"]]
+        ["heads (n_heads)", "inner width (d_ff)", "parameters"]
     )
     for heading in (".build-treemap h3", ".build-costs h3", ".build-panel h3"):
         expect(page.locator(heading).first).to_contain_text("B · ")
@@ -276,15 +283,17 @@ def test_treemap_costs_and_numbers_that_flow(new_page):
     model = meta_model("gpt", {"n_layers": 1, "d_model": 16, "n_heads": 2, "vocab_size": 30, "max_len": 32})
     total = sum(weight.numel() for weight in model.parameters())
     expect(page.locator(".build-diagram .caption").first).to_contain_text(f"{total:,}")
-    areas = page.locator(".treemap .area")
-    assert areas.count() > 5
-    page.locator(".build-costs .figure-tools button").click()
-    expect(page.locator(".build-flops .line-name", has_text=WORDS["en"]["build.counted"])).to_be_visible(
-        timeout=60_000
-    )
-    expect(page.locator(".build-costs .figure-tools button")).to_have_text(
-        WORDS["en"]["build.measure"], timeout=60_000
-    )
+    (areas,) = figure_data(page, ".build-treemap")
+    leaves = [i for i, key in enumerate(areas["ids"]) if key not in areas["parents"]]
+    assert len(leaves) > 5 and sum(areas["values"][i] for i in leaves) == total == areas["values"][0]
+    measure = page.locator(".build-costs > .figure-head button")
+    expect(measure).to_have_text(WORDS["en"]["build.measure"])
+    assert [line["name"] for line in figure_data(page, ".build-flops")] == ["in all", "comparing tokens"]
+    measure.click()
+    page.wait_for_function(COUNTED, timeout=60_000)
+    expect(measure).to_have_text(WORDS["en"]["build.measure"], timeout=60_000)
+    total_line, _, counted = figure_data(page, ".build-flops")
+    assert counted["name"] == "counted by torch" and counted["y"] == total_line["y"], "as predicted"
     unfold_all(page)
     page.locator('.part-point[data-path="blocks.0.attn.weights"]').click()
     panel = page.locator(".build-panel")
@@ -292,6 +301,95 @@ def test_treemap_costs_and_numbers_that_flow(new_page):
     expect(panel.locator(".build-formula")).to_contain_text("softmax")
     expect(panel.locator(".caption")).to_contain_text("Untrained")
     expect(panel.locator(".build-heads .chip")).to_have_count(2)
+    header, arrays = untrained_activations(page, "blocks.0.attn.weights")
+    panel.locator(".build-heads .chip").nth(1).click()
+    wait_until(page, "s.state.partHead === 1")
+    (shown,) = figure_data(page, ".build-activations")
+    np.testing.assert_array_equal(np.array(shown["z"], np.float32), arrays["values"][0, 1])
+    assert header["of"] == "untrained"
+
+
+def untrained_activations(page: Page, point: str) -> tuple[dict, dict]:
+    """What the server gives for the configuration on the page."""
+    choice = page_state(page, "({ ...s.state.build.a, time: s.shown.look.axes.source.length })")
+    answer = page.request.post("/api/build/flow", data={**choice, "point": point})
+    return payload.unpack(answer.body())
+
+
+def test_a_click_in_the_treemap_selects_and_unfolds_the_part(new_page):
+    page = open_build(new_page)  # a GPT
+    page.locator(".build-head button.small").nth(2).click()
+    expect(page.locator(".diagram .part-open")).to_have_count(0)
+    for picture in (".build-activations", ".build-treemap"):  # all is in its place
+        figure_data(page, picture)
+    area = page.locator(".build-treemap .slice", has_text="in_proj").last
+    area.hover()
+    area.click()
+    wait_until(page, "s.state.part === 'blocks.0.ff.in_proj()'")
+    expect(page.locator('.part[data-id="blocks.0.ff.in_proj()"]')).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".build-panel h3").first).to_have_text("blocks.0.ff.in_proj")
+
+
+def test_the_diagram_is_walked_by_keys(new_page):
+    page = open_build(new_page)
+    choose_family(page, "gpt")
+    page.locator(".diagram").focus()
+    page.keyboard.press("ArrowDown")
+    wait_until(page, "s.state.part === 'ids'")
+    for _ in range(10):
+        if page_state(page, "s.state.part") == "blocks.0()":
+            break
+        page.keyboard.press("ArrowDown")
+    block = page.locator('.part[data-id="blocks.0()"]')
+    for key, expanded in (("ArrowLeft", "false"), ("ArrowRight", "true"), ("Enter", "false"), (" ", "true")):
+        page.keyboard.press(key)
+        expect(block).to_have_attribute("aria-expanded", expanded)
+        expect(block).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("ArrowDown")
+    wait_until(page, "s.state.part === 'blocks.0.resid_in'")
+    page.keyboard.press("ArrowLeft")
+    wait_until(page, "s.state.part === 'blocks.0()'")
+    assert page.evaluate("document.activeElement.classList.contains('diagram')"), "it keeps the focus"
+
+
+def test_the_diagram_is_kept_as_it_is_seen(new_page):
+    page = open_build(new_page, theme="dark", locale="zh-CN")
+    choose_family(page, "lstm")
+    page.locator(".unroll").click()
+    expect(page.locator(".strip")).to_be_visible()
+    files = {}
+    for kind in ("SVG", "CSV", "PNG"):
+        with page.expect_download() as download:
+            page.locator(".build-diagram:visible .keep button", has_text=kind).click()
+        files[kind] = Path(download.value.path()).read_bytes()
+        assert download.value.suggested_filename == f"innerview-lstm.{kind.lower()}"
+    drawing = files["SVG"].decode()
+    assert (
+        "t=0" in drawing
+        and re.search("[\u4e00-\u9fff]", drawing)
+        and COLOURS["dark"]["ink"] in drawing
+        and "var(" not in drawing
+    )
+    rows = files["CSV"].decode().splitlines()
+    assert rows[0] == "path,kind,module,shape,parameters,times" and len(rows) > 10
+    assert files["PNG"].startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
+def test_the_table_of_layers_is_stated_and_measured(new_page, locale):
+    page = open_build(new_page, locale=locale)
+    table = page.locator("#layers-table [role=grid]")
+    name = translate(Text("self-attention"), locale[:2])
+    expect(table).to_contain_text(name)
+    expect(table).to_have_attribute("aria-colcount", "5")
+    page.locator("#measure-layers").click()
+    expect(table).to_have_attribute("aria-colcount", "9", timeout=60_000)
+    expect(table).to_contain_text("256 → 512")
+    expect(page.locator("#layers-caption strong")).to_have_count(2)
+    with page.expect_download() as download:
+        page.locator("#layers-csv").click()
+    lines = Path(download.value.path()).read_text("utf-8").splitlines()
+    assert len(lines) == 4 and name in lines[3] and '"n² · d"' in lines[3]
 
 
 INVALID = [  # family, option, typed value, the option beside which the error is shown

@@ -143,7 +143,7 @@ def test_the_numbers_in_the_equations_give_the_result_shown(new_page, cell):
         moment %= len(points["hidden"])
         move(
             page,
-            {"unit": unit, "position": step, "snapshot": moment},
+            {"unit": unit, "time": step, "snapshot": moment},
         )
         for name, compute in ARITHMETIC[cell].items():
             line = page.locator(f".equation[data-point={name}]")
@@ -173,7 +173,7 @@ def test_a_click_chooses_unit_and_step_and_arrow_keys_do_too(new_page):
     figure_data(page, ".gates-units")
     box = page.locator(".gates-units .nsewdrag").bounding_box()
     page.mouse.click(box["x"] + box["width"] * 6.5 / 12, box["y"] + box["height"] * 16.5 / 32)
-    unit, step = page_state(page, "[s.state.unit, s.state.position]")
+    unit, step = page_state(page, "[s.state.unit, s.state.time]")
     order = [int(name.strip("\u2060")) for name in figure_data(page, ".gates-units")[0]["y"]]
     assert unit == order[16] and step == 6, "the unit in the middle row, not the 16th"
     expect(page.locator(".gates-equations h3")).to_contain_text(
@@ -181,7 +181,7 @@ def test_a_click_chooses_unit_and_step_and_arrow_keys_do_too(new_page):
     )
     page.locator(".gates-unit .plot").focus()
     page.keyboard.press("ArrowLeft")
-    assert page_state(page, "s.state.position") == step - 1
+    assert page_state(page, "s.state.time") == step - 1
     expect(page.locator(".gates-equations h3")).to_contain_text(f"({step - 1})")
     page.keyboard.press("ArrowUp")
     assert page_state(page, "s.state.point") == "cell"
@@ -197,9 +197,9 @@ def test_a_click_on_a_row_of_the_unit_chooses_its_gate_and_token_and_one_on_its_
     box = page.locator(".gates-unit .nsewdrag").first.bounding_box()
     row = box["height"] / 6
     page.mouse.click(box["x"] + box["width"] * 2.5 / 12, box["y"] + 1.5 * row)
-    assert page_state(page, "[s.state.point, s.state.position]") == ["input", 2]
+    assert page_state(page, "[s.state.point, s.state.time]") == ["input", 2]
     page.mouse.click(box["x"] - 40, box["y"] + 3.5 * row)
-    assert page_state(page, "[s.state.point, s.state.position]") == ["output", 2]
+    assert page_state(page, "[s.state.point, s.state.time]") == ["output", 2]
 
 
 def terms(run: str, moment: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -374,12 +374,12 @@ def test_path_and_gradient_can_be_read_moved_by_keys_and_kept(new_page, run, siz
         expect(box).to_have_attribute("aria-label", re.compile(r"\d"))
         page.wait_for_timeout(300)
         assert find_faults(page) == []
-        step = page_state(page, "s.state.position")
+        step = page_state(page, "s.state.time")
         assert view == "gradient" or step == page_state(page, "s.shown.look.axes.source.length - 1")
         moment = page_state(page, "s.state.snapshot")
         box.focus()
         page.keyboard.press("ArrowLeft")
-        assert page_state(page, "s.state.position") == step - 1 and page_state(page, "s.state.snapshot") == moment
+        assert page_state(page, "s.state.time") == step - 1 and page_state(page, "s.state.snapshot") == moment
         with page.expect_download() as arriving:
             page.locator(f".gates-{view} .keep").get_by_text("SVG").click()
         svg = Path(arriving.value.path()).read_text("utf-8")
@@ -393,7 +393,7 @@ def test_moving_about_asks_the_server_nothing(new_page):
     for changes in (
         {"snapshot": 4},
         {"unit": 9},
-        {"position": 3},
+        {"time": 3},
         {"point": "cell"},
         {"sort": "memory"},
         {"through": "training"},

@@ -15,9 +15,12 @@ import torch
 from torch import Tensor, nn
 
 import core
+from app.figures.build import ActivationsView
 from app.service.inputs import ModelInput
 from app.service.runs import run_registry
 from core.analysis.costs import parameter_count
+from core.architecture.descriptions import axis_names
+from core.architecture.meta_model import build_meta
 from core.config.families import Config
 from core.models import is_encoder_decoder
 from core.seeding import seeded
@@ -65,6 +68,23 @@ def _untrained_activations(config: Config, point: str, time: int, target_time: i
         "given": tokens[1] if len(tokens) > 1 else [],
     }  # fmt: skip
     return header, {"values": values[None]}
+
+
+def activations_view(config: Config, point: str, header: dict[str, Any], values: np.ndarray) -> ActivationsView:
+    """For the figure: the point's axes, with tokens where an axis is one of positions."""
+    path, _, name = point.rpartition(".")
+    axes = list(axis_names(build_meta(config).get_submodule(path), name))
+    source, given = header["source"], header["given"]
+    own = given if point.startswith("decoder.") else source
+    tokens = {"time": own, "query": own, "start": source, "end": source, "key": source if "cross." in point else own}
+
+    def edge(axis: str, count: int) -> list[str]:
+        names = tokens.get(axis, [])
+        return names[:count] if len(names) >= count else [str(i) for i in range(count)]
+
+    rows, columns = (edge(axis, n) for axis, n in zip((["", "", *axes])[-2:], values.shape[-2:], strict=True))
+    steps = header["steps"] if header["of"] == "run" else None
+    return ActivationsView(point, values, header["shape"], axes, steps, rows, columns)
 
 
 @torch.no_grad()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
 from torch import nn
 
+from app.figures.build_costs import CostsView, memory, operations
+from app.figures.live import Live
 from core import InputError
-from core.analysis import costs, layer_costs
+from core.analysis import costs
 from core.config.families import Config
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512, 1_024)
@@ -53,6 +56,10 @@ def measure_costs(config: Config, n: int) -> dict[str, Any]:
     return asdict(costs.measure(_untrained_model(config), n))
 
 
-def compare_layers() -> list[dict[str, Any]]:
-    """Recurrent, convolutional and attention layer: the stated complexities and measured costs."""
-    return [asdict(layer) for layer in layer_costs.compare_layers()]
+def cost_figures(predicted: dict[str, Any], measured: list[dict[str, Any]]) -> dict[str, Live]:
+    names = ("lengths", "flops", "activations", "formula", "state")
+    by_length: dict[int, Mapping[str, float]] = {
+        one["n"]: one for one in measured if one["n"] in predicted["lengths"]
+    }
+    view = CostsView(**{name: predicted[name] for name in names}, measured=by_length)
+    return {"operations": operations(view), "memory": memory(view)}

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import core
-from app.i18n import in_all_languages
+from app.figures.diagram import Diagram
+from app.figures.diagram_layout import walk_parts
+from app.figures.numbers import MISSING, exact
+from app.i18n import in_all_languages, translate_all, translate_message
 from app.service.build.controls import controls
-from core.architecture.anatomy import Anatomy, Part
+from app.service.build.option_titles import option_title
+from core.architecture.anatomy import Anatomy
 from core.config.families import CONFIGS, Config, EncoderDecoderConfig
 from core.translatable import Text, verbatim
 
@@ -55,16 +59,72 @@ def plan(config: Config, time: int, target_time: int) -> dict[str, Any]:
     """A configuration as the page draws it. No weights are allocated: time depends on the number of parts only."""
     anatomy = core.anatomy(config, time=time, target_time=target_time)
     return {
-        "family": config.family,
         "options": non_default_options(config),
         "python": python_of(config),
         "preset": preset_of(config),
-        "parameters": anatomy.root.count,
-        "time": anatomy.time,
-        "target_time": anatomy.target_time,
-        "root": part_tree(anatomy),
+        **translate_all(anatomy.to_dict()),
         "notes": parameter_notes(anatomy),
     }
+
+
+def diagram_of(plan: dict[str, Any], fold: dict[str, Any], language: str = "en", theme: str | None = None) -> Diagram:
+    """A plan as a picture; `fold`: what is `opened`, `unrolled`, and the `index` within each folded group."""
+    ids = {part["id"]: part for part in walk_parts(plan["root"])}
+    opened = fold.get("opened")
+    return Diagram(
+        plan,
+        None if opened is None else tuple(part for part in opened if part in ids),
+        tuple(part for part in fold.get("unrolled", ()) if part in ids),
+        {part: index for part, index in fold.get("index", {}).items() if part in ids and index < ids[part]["times"]},
+        theme,
+        language,
+        translate_message,
+    )
+
+
+def compare_plans(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """What differs between two plans: options with their titles, the sum of parameters, and ids of parts."""
+    rows = [] if first["family"] == second["family"] else [[Text("family"), first["family"], second["family"]]]
+    families = [{option.name: option for option in CONFIGS[one["family"]].options()} for one in (first, second)]
+    for name in {**families[0], **families[1]}:
+        values = [
+            _written(options.get(name), one["options"])
+            for options, one in zip(families, (first, second), strict=True)
+        ]
+        if values[0] != values[1]:
+            rows.append([_titled(name), *values])
+    total = [f"{one['parameters']:,}" for one in (first, second)]
+    kinds = ("module", "facts", "shape", "count", "times")
+    parts = [
+        {part["id"]: [part[kind] for kind in kinds] for part in walk_parts(one["root"])} for one in (first, second)
+    ]
+    ids = [part for part in {**parts[0], **parts[1]} if part != "()" and parts[0].get(part) != parts[1].get(part)]
+    ratio = Text(
+        "B has {ratio:.2f} times the parameters of A. What differs is marked in both drawings.",
+        ratio=second["parameters"] / first["parameters"],
+    )
+    return {
+        "rows": translate_all([*rows, [Text("parameters"), *total]]),
+        "caption": in_all_languages(ratio if rows else Text("No difference yet: change an option of B.")),
+        "differs": ids,
+    }
+
+
+def _written(option: core.Option | None, chosen: dict[str, Any]) -> Any:
+    """An option's value as it is read: a dash where a family has none."""
+    if option is None:
+        return MISSING
+    value = chosen.get(option.name, option.default)
+    if value is None:
+        return Text("automatic")
+    if isinstance(value, bool):
+        return Text("on") if value else Text("off")
+    return exact(value) if isinstance(value, int | float) else value
+
+
+def _titled(name: str) -> dict[str, str]:
+    titles = in_all_languages(option_title(name))
+    return {language: name if title == name else f"{title} ({name})" for language, title in titles.items()}
 
 
 def non_default_options(config: Config) -> dict[str, Any]:
@@ -88,57 +148,6 @@ def python_of(config: Config) -> str:
     preset = preset_of(config)
     call = f'core.build("{preset}")' if preset and options else f'core.build("{config.family}"{options})'
     return f"import core\n\nmodel = {call}"
-
-
-def part_tree(anatomy: Anatomy) -> dict[str, Any]:
-    """The tree of parts; equal neighbours are folded into one with a number of `times`."""
-    return _FoldedTree(anatomy.root).part(anatomy.root)
-
-
-class _FoldedTree:
-    def __init__(self, root: Part):
-        self.representatives: dict[str, str] = {}  # node of a folded copy → node that is drawn instead
-        self.repeats: dict[str, int] = {}  # node that is drawn → number of equal neighbours, itself included
-        self.fold(root)
-
-    def fold(self, part: Part) -> None:
-        """Group consecutive rows that hold one part of the same outline each, such as the blocks of a stack."""
-        first, outline = None, None  # of the current group of equal neighbours
-        for row in part.rows:
-            alone = row[0] if len(row) == 1 and row[0].rows else None
-            if alone is not None and first is not None and alone.outline() == outline:
-                self.repeats[first.node] += 1
-                for original, copy in zip(first.walk(), alone.walk(), strict=True):
-                    self.representatives[copy.node] = original.node
-                continue
-            first, outline = alone, alone and alone.outline()
-            if first is not None:
-                self.repeats[first.node] = 1
-            for inner in row:
-                self.fold(inner)
-
-    def part(self, part: Part) -> dict[str, Any]:
-        """A part and all below it, without folded copies; their sources are those that are drawn instead."""
-        rows = [[self.part(inner) for inner in row if inner.node not in self.representatives] for row in part.rows]
-        sources = {(self.representatives.get(s.node, s.node), s.recurrent) for s in part.sources}
-        return {
-            "id": part.node,
-            "path": part.path,
-            "kind": part.kind,
-            "module": part.module,
-            "facts": part.extra_repr,
-            "shape": part.shape,
-            "axes": part.axes,
-            "formula": part.description.formula if part.description else "",
-            "meaning": in_all_languages(part.description.meaning) if part.description else None,
-            "count": part.count,
-            "times": self.repeats.get(part.node, 1),
-            "weights": [
-                {"name": w.name, "shape": w.shape, "count": w.count, "same_as": w.same_as} for w in part.weights
-            ],
-            "sources": sorted(sources),
-            "rows": [row for row in rows if row],
-        }
 
 
 def parameter_notes(anatomy: Anatomy) -> list[dict[str, str]]:

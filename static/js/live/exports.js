@@ -19,6 +19,17 @@ export function save(name, blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+// An SVG that brings its own style, as a PNG of three times its size.
+export async function rasterised(svg) {
+  const address = URL.createObjectURL(new Blob([svg], { type: MIME.svg })), picture = Object.assign(new Image(), { src: address }), canvas = document.createElement("canvas");
+  await picture.decode();
+  const scale = Math.min(3, 8000 / picture.width, 8000 / picture.height); // px that browsers can hold
+  Object.assign(canvas, { width: Math.round(scale * picture.width), height: Math.round(scale * picture.height) });
+  canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+  URL.revokeObjectURL(address);
+  return new Promise((done) => canvas.toBlob(done, MIME.png));
+}
+
 function image({ Plotly, plot, spec, context, player }, about, format, scale) {
   const { width, height, _size: { l, r, t, b }, font } = plot._fullLayout, { layout: { font: { color }, hoverlabel } } = player.page.templates[context.state.theme];
   const wide = Math.max(width, LEAST) + 2 * EDGE, room = wide - 2 * EDGE;

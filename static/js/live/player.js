@@ -212,6 +212,7 @@ export class LiveFigure {
   listen() {
     this.plot.on("plotly_click", ({ points: [point] }) => Object.keys(this.spec.click).length && !this.spec.cursor && this.player.page.set(this.picked(point)));
     this.plot.addEventListener("click", (event) => this.pickRow(event));
+    this.plot.on("plotly_treemapclick", () => false); // an area is chosen, not enlarged
     this.plot.on("plotly_hover", ({ points: [point] }) => {
       this.hovered = Object.keys(this.spec.click).length ? point : null;
       this.pointFrom((axis) => indexOf(point, axis));
@@ -435,7 +436,8 @@ class Cursor {
 
 const meets = (some, others) => { for (const one of some) if (others.has(one)) return true; return false; };
 // a token as an axis shows it: cut, and never read as markup
-const label = (token) => (token.length > LONGEST ? `${token.slice(0, LONGEST - 1)}…` : token).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const label = (token) => { const letters = [...String(token)]; return escaped(letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join("")}…` : String(token)); };
+const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const longest = (tokens) => tokens.reduce((most, token) => Math.max(most, token.length), 1);
 
 // the index of a heatmap's row or column, or of a point

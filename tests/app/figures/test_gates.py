@@ -50,7 +50,7 @@ def states_of(view: RecurrentView):
         yield {
             "snapshot": int(rng.integers(snapshots)),
             "unit": int(rng.integers(count)),
-            "position": int(rng.integers(time)),
+            "time": int(rng.integers(time)),
             "point": str(rng.choice(view.points)),
             "sort": str(rng.choice(list(view.sorts))),
             "theme": str(rng.choice(["light", "dark"])),
@@ -68,7 +68,7 @@ def test_units_stand_in_their_order_with_their_own_values(kind):
         assert order == list(expected), "the order is that of the end of training"
         np.testing.assert_array_equal(figure.data[0].z, view.values[state["point"]][state["snapshot"]].T[order])
         assert figure.layout.shapes[0].y0 == order.index(state["unit"]) - 0.5
-        assert figure.layout.shapes[0].x0 == state["position"] - 0.5
+        assert figure.layout.shapes[0].x0 == state["time"] - 0.5
         shown = figure.layout.yaxis.ticktext
         assert [text.split(" ")[0] for text in shown] == [str(unit) for unit in order]
         if state["sort"].startswith("follows"):
@@ -86,7 +86,7 @@ def test_one_unit_over_tokens_and_training(kind):
         for row, point in enumerate(view.points):
             values = view.values[point][snapshot, :, unit]
             np.testing.assert_array_equal(figure.data[0].z[row], values)
-            now = fill("{x:.3f}", {"x": float(values[state["position"]])})
+            now = fill("{x:.3f}", {"x": float(values[state["time"]])})
             assert figure.data[3].text[row].split("<br>")[0].strip("\u00a0") == now
         bars = np.concatenate([np.asarray(figure.data[i].y, float) for i in (1, 2)])
         order = [p for p in view.points if p not in ("candidate", "cell", "hidden")]
@@ -108,7 +108,7 @@ def test_the_path_goes_from_token_to_token_as_they_are_read(backwards):
         walked = [x for i, stage in enumerate(stages) for x in list(stage.x)[1 if i else 0 :]]
         np.testing.assert_array_equal(walked, at[order, 0])
         ring = next(trace for trace in figure.data if trace.marker.symbol == "circle-open")
-        assert (ring.x[0], ring.y[0]) == tuple(at[1 + state["position"]])
+        assert (ring.x[0], ring.y[0]) == tuple(at[1 + state["time"]])
         odd = next(trace for trace in figure.data if trace.name == "running parity odd")
         np.testing.assert_array_equal(odd.y, at[1 + np.flatnonzero(view.signals["parity"]), 1])
 
@@ -207,10 +207,10 @@ def test_gradients_that_vanish_are_exact_and_told_with_three_digits():
     values = np.array([[1e-40, 1e-20, 1.0], [0.5, 0.2, 2.0]])
     lines = [GradientLine("RNN", "rnn", values, [0, 9]), GradientLine("GRU", "gru", values[:, ::-1], [0, 8], True)]
     live = gradients(lines, "input", ["a", "<b>", "c"])
-    figure = live.at(snapshot=0, position=1)
+    figure = live.at(snapshot=0, time=1)
     np.testing.assert_allclose(figure.data[0].y, [1e-40, 1e-20, 1.0], rtol=1e-12)
     np.testing.assert_array_equal(figure.data[0].customdata, values[0])
-    np.testing.assert_allclose(live.at(snapshot=1, position=1).data[1].y, [1, 0.1, 0.25], rtol=1e-12)
+    np.testing.assert_allclose(live.at(snapshot=1, time=1).data[1].y, [1, 0.1, 0.25], rtol=1e-12)
     assert figure.layout.xaxis.ticktext[1] == "&lt;b&gt;"
     sentence = live.sentence(snapshot=1)
     assert "At training step 9/8" in sentence and "RNN **0.250**, GRU **0.250**." in sentence

@@ -1,0 +1,1 @@
+"""The tabs of the page that have native Gradio parts, one module each."""
