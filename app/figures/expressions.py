@@ -9,9 +9,13 @@ kinds, each plain data:
     Choose(roles["snapshot"], ["a", "b"])     one of several expressions, by an index or a key
     Tile(weights["snapshot"], 2, 1)           (row, column, y, x) side by side as one matrix, with gaps
     Format("{share:.0%} of {n:,}", share=…)   a sentence in the reader's language; its template is a gettext message
+    Term("gate", "input")                     a word whose translation depends on what it is about
     Fill("{run}-step{step}", run=…, step=…)   the same for what is not translated
     Sentences([…, …])                         one after another, as the language does it; empty ones are left out
     Take(values, order)                       values (or rows) in another order
+    First(values, 3)                          as many values from the beginning
+    Transpose(rows)                           rows as columns
+    Join(tokens, State("y"), State("x"))      from one token to another as one text
 
 Lists and dicts of expressions are expressions; anything else stands for itself.
 """
@@ -95,6 +99,19 @@ class Format(Expression):
         object.__setattr__(self, "values", values)
 
 
+class Term(Format):
+    """A word that is translated by what it is about: `Term("gate", "input")` is not `Format("input")`."""
+
+    def __init__(self, context: str, message: str, /):
+        super().__init__(message)
+        object.__setattr__(self, "context", context)
+
+    def translated(self, translate: Translate, language: str) -> str:
+        key = f"{self.context}\x04{self.message}"  # as gettext's catalogues spell it
+        found = translate(key, language)
+        return self.message if found == key else found
+
+
 class Fill(Format):
     """A template that is the same in every language: a file's name, a bare number."""
 
@@ -112,6 +129,30 @@ class Take(Expression):
 
     of: Any
     order: Any
+
+
+@dataclass(frozen=True)
+class First(Expression):
+    """`of[:count]`"""
+
+    of: Any
+    count: Any
+
+
+@dataclass(frozen=True)
+class Transpose(Expression):
+    """(y, x) → (x, y)"""
+
+    of: Any
+
+
+@dataclass(frozen=True)
+class Join(Expression):
+    """`" ".join(of[start : end + 1])`"""
+
+    of: Any
+    start: Any
+    end: Any
 
 
 def evaluate(
@@ -140,8 +181,9 @@ def evaluate(
                 return value(among[chosen] if isinstance(among, dict) else among[min(int(chosen), len(among) - 1)])
             case Format(message, values):
                 language = state.get("language", "en")
+                template = part.translated(translate, language) if isinstance(part, Term) else translate(message, language)
                 return fill(
-                    translate(message, language), {name: value(one) for name, one in values.items()}, language
+                    template, {name: value(one) for name, one in values.items()}, language
                 )
             case Sentences(parts):
                 separator = "" if state.get("language") == "zh" else " "
@@ -149,6 +191,12 @@ def evaluate(
             case Take(of, order):
                 values, indices = value(of), value(order)
                 return values[indices] if isinstance(values, np.ndarray) else [values[int(i)] for i in indices]
+            case First(of, count):
+                return value(of)[: int(value(count))]
+            case Transpose(of):
+                return np.asarray(value(of)).T
+            case Join(of, start, end):
+                return " ".join(value(of)[int(value(start)) : int(value(end)) + 1])
             case dict():
                 return {name: value(one) for name, one in part.items()}
             case list():
@@ -189,12 +237,22 @@ def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
         case Format(message, values):
             words = ["en"] if isinstance(expression, Fill) else languages
             template = {language: translate(message, language) if language != "en" else message for language in words}
+            if isinstance(expression, Term):
+                template = {language: expression.translated(translate, language) for language in words}
             return {"$": "format", "template": template, "values": to_json(values, translate, languages)}
         case Sentences(parts):
             return {"$": "sentences", "parts": to_json(parts, translate, languages)}
         case Take(of, order):
             of, order = (to_json(part, translate, languages) for part in (of, order))
             return {"$": "take", "of": of, "order": order}
+        case First(of, count):
+            of, count = (to_json(part, translate, languages) for part in (of, count))
+            return {"$": "first", "of": of, "count": count}
+        case Transpose(of):
+            return {"$": "transpose", "of": to_json(of, translate, languages)}
+        case Join(of, start, end):
+            of, start, end = (to_json(part, translate, languages) for part in (of, start, end))
+            return {"$": "join", "of": of, "start": start, "end": end}
         case dict():
             return {name: to_json(one, translate, languages) for name, one in expression.items()}
         case list():
@@ -220,8 +278,12 @@ def walk(expression: Any) -> Iterator[Expression]:
             parts = values.values()
         case Sentences(sentences):
             parts = sentences
-        case Take(of, order):
+        case Take(of, order) | First(of, order):
             parts = [of, order]
+        case Transpose(of):
+            parts = [of]
+        case Join(of, start, end):
+            parts = [of, start, end]
         case dict():
             parts = expression.values()
         case list():

@@ -48,6 +48,24 @@ class Label:
     about: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What of a picture can be pointed at, with the pointer or with arrow keys, and has a `tip`; Enter is a click.
+
+    rows, columns  the cells of a matrix, around whole numbers; or
+    boxes   (x0, x1, y0, y1) in units of the axes, with the axes' number where there are several; x0 = None: the axis' whole
+            width and as much as `around` on both sides
+    steps   "ArrowLeft", … → for each box the one that key goes to; without: the one before or behind it
+    around  px
+    """
+
+    rows: int = 0
+    columns: int = 0
+    boxes: list[tuple[Any, ...]] = field(default_factory=list)
+    steps: dict[str, list[int]] = field(default_factory=dict)
+    around: tuple[int, int] = (0, 0)
+
+
 @dataclass
 class Live:
     """A figure with bindings, and what else of the picture follows the state.
@@ -57,6 +75,7 @@ class Live:
     click     keys of the state ← "x", "y" (index of the clicked cell or point), "point" (index in its trace), "curve",
               "customdata", or an expression of those
     arrows    "x" or "y" → (key, how many): what the arrow keys move
+    parts     what can be pointed at; tip: what is said of it, an expression of the state and of "point" (its index), "x", "y"
     tokens    "x" or "y" → tokens on that axis; shown as far as there is room
     links     "x" or "y" → the name of that token axis: pointing at a token lights it up wherever the name appears
     cursor    the playhead
@@ -64,7 +83,9 @@ class Live:
     names     whether lines are named at their ends, in their colours (where there is no room, in a legend above)
     table     column → values: what its CSV holds, where that is not what it draws
     zoom      whether buttons beside the title enlarge the part around the chosen cell
-    height    px, or "square": as high as wide
+    height    px, or "square": as high as wide; 0: nothing is drawn, there are only words
+    width     px that it takes at any size of the page: it scrolls where there is less room, and what is more stays empty
+    description  what a screen reader hears after the caption
     """
 
     figure: go.Figure
@@ -74,18 +95,23 @@ class Live:
     file: Any = "figure"
     click: dict[str, Any] = field(default_factory=dict)
     arrows: dict[str, tuple[str, int]] = field(default_factory=dict)
-    tokens: dict[str, list[str]] = field(default_factory=dict)
+    parts: Parts | None = None
+    tip: Any = ""
+    tokens: dict[str, list[Any]] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     cursor: Cursor | None = None
     labels: list[Label] = field(default_factory=list)
     names: bool = False
     table: dict[str, Any] = field(default_factory=dict)
     zoom: bool = False
-    height: int | str = 320
+    height: Any = 320
+    width: int = 0
+    description: Any = ""
 
     def arrays(self) -> dict[str, Array]:
         """All arrays the picture reads, by name."""
-        return arrays_of([self.bindings, self.title, self.caption, self.file, self.table])
+        said = [self.title, self.caption, self.file, self.table, self.tip, self.click, self.height]
+        return arrays_of([self.bindings, *said])
 
     def keys(self) -> dict[str, int]:
         """The keys of the state that choose slices, with how many values each has."""
@@ -118,17 +144,21 @@ class Live:
         whole = {**dict.fromkeys(keys_of(self.caption), 0), **DEFAULTS, **state}
         return evaluate(self.caption, whole, translate)
 
+    def tip_text(self, *, translate: Translate = untranslated, **state: Any) -> str:
+        """What is said of one part."""
+        return evaluate(self.tip, {**dict.fromkeys(keys_of(self.tip), 0), **DEFAULTS, **state}, translate)
+
     def spec(self, translate: Translate = untranslated, languages: list[str] | None = None) -> dict[str, Any]:
         """For the page's player: figure and bindings as JSON, without the arrays."""
         languages = languages or ["en"]
         drawn = json.loads(self.figure.to_json())
         drawn["layout"].pop("template", None)  # the page sets its own
-        parts = ("bindings", "title", "caption", "file", "click", "table")
+        parts = ("bindings", "title", "caption", "file", "click", "table", "tip", "tokens", "height", "description")
         return {
             "figure": {"data": drawn["data"], "layout": drawn["layout"]},
             **{name: to_json(getattr(self, name), translate, languages) for name in parts},
             "arrows": self.arrows,
-            "tokens": self.tokens,
+            "parts": vars(self.parts) if self.parts else None,
             "links": self.links,
             "cursor": {"key": self.cursor.key, "x": self.cursor.x} if self.cursor else None,
             "labels": [
@@ -137,7 +167,7 @@ class Live:
             ],
             "names": self.names,
             "zoom": self.zoom,
-            "height": self.height,
+            "width": self.width,
         }
 
     def scrubbed(self, over: str = "snapshot", **state: Any) -> go.Figure:

@@ -1,6 +1,7 @@
 """Numbers as they are read: a true minus, a dash for a missing one, shares with the language's percent sign.
 
-`fill` understands Python's format marks `,` `.2f` `.0%`, and `g` for as many digits as a number of its size needs;
+`fill` understands Python's format marks `,` `.2f` `.0%` `+.2f`, `g` for as many digits as a number of its size needs, and
+`p` for a probability: in percent, or `g` where that would be next to nothing;
 `static/js/live/expressions.js` writes the same digits.
 """
 
@@ -14,7 +15,8 @@ from typing import Any
 
 MISSING = "—"
 FIELD = re.compile(r"\{(\w+)(?::([^}]*))?\}")
-MARK = re.compile(r"(,?)(?:\.(\d+))?([%fg]?)")
+MARK = re.compile(r"(,?)(?:\.(\d+))?([%fgp]?)")
+LEAST_PERCENT = 5e-4  # of a probability that is written in percent
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -26,12 +28,16 @@ def fill(template: str, values: Mapping[str, Any], language: str = "en") -> str:
 def write(value: Any, mark: str = "", language: str = "en") -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return MISSING
+    if mark.startswith("+") and not isinstance(value, str):
+        return ("−" if value < 0 else "+") + write(abs(value), mark[1:], language)
     match = MARK.fullmatch(mark)
     if match is None or isinstance(value, str):
         return str(value)
     comma, digits, kind = match.groups()
     if kind == "%":
         return f"{_share(100 * value, int(digits or 0))}{'' if language == 'zh' else ' '}%"
+    if kind == "p":
+        return neat(value) if 0 < value < LEAST_PERCENT else write(value, ".1%", language)
     if kind == "g":
         return neat(value)
     if kind == "f" or digits:

@@ -65,7 +65,7 @@ export function csvOf({ plot: { data }, spec, context }) {
     return lines([Object.keys(spec.table), ...columns[0].map((_, row) => columns.map((column) => column[row]))]);
   }
   const maps = data.filter(({ type }) => type === "heatmap");
-  if (maps.length) return maps.map((map) => table(map, spec.tokens)).join("\n");
+  if (maps.length) return maps.map((map) => table(map, evaluate(spec.tokens, context))).join("\n");
   const rows = data.flatMap(({ name, x = [], y = [] }, trace) => Array.from(y, (value, i) => [name ?? trace, x[i] ?? i, value]));
   return lines([["trace", "x", "y"], ...rows]);
 }

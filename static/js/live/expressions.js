@@ -29,6 +29,12 @@ const KINDS = {
     const values = evaluate(of, context);
     return Array.from(evaluate(order, context), (index) => values[index]);
   },
+  first: ({ of, count }, context) => evaluate(of, context).slice(0, evaluate(count, context)),
+  join: ({ of, start, end }, context) => evaluate(of, context).slice(evaluate(start, context), evaluate(end, context) + 1).join(" "),
+  transpose({ of }, context) {
+    const rows = evaluate(of, context);
+    return Array.from(rows[0] ?? [], (_, x) => Float64Array.from(rows, (row) => row[x]));
+  },
   format({ template, values }, context) {
     const { language } = context.state;
     return fill(template[language] ?? template.en, evaluate(values, context), language);
@@ -73,8 +79,10 @@ export const fill = (template, values, language) => template.replace(/\{(\w+)(?:
 
 function write(value, mark, language) {
   if (value === null || value === undefined || Number.isNaN(value)) return "—";
-  const [, comma, digits, kind] = mark.match(/^(,?)(?:\.(\d+))?([%fg]?)$/) ?? [];
   if (typeof value === "string") return value;
+  if (mark.startsWith("+")) return (value < 0 ? "−" : "+") + write(Math.abs(value), mark.slice(1), language);
+  const [, comma, digits, kind] = mark.match(/^(,?)(?:\.(\d+))?([%fgp]?)$/) ?? [];
+  if (kind === "p") return value > 0 && value < 5e-4 ? neat(value) : write(value, ".1%", language);
   if (kind === "%") return `${share(100 * value, Number(digits ?? 0))}${language === "zh" ? "" : " "}%`;
   if (kind === "g") return neat(value);
   if (kind === "f" || digits) return minus(value.toFixed(digits ?? 2));

@@ -3,9 +3,12 @@
 
 import { evaluate, keysOf } from "./expressions.js";
 import { named, placed } from "./labels.js";
+import { PartsPointer } from "./parts.js";
 import { poster } from "./poster.js";
 
 const CONFIG = { displayModeBar: false, responsive: false, doubleClick: "reset", showSendToCloud: false };
+
+const LETTER = 7.8, WIDE_LETTER = 13.5, LONGEST = 14; // px of a letter of a token on an axis, of a Chinese one, and how many of them
 
 // All figures of a page. page: {state, set(changes), plotly() → Promise, templates}
 export class Player {
@@ -71,7 +74,7 @@ export class LiveFigure {
 
   // Another figure in the same place: another run, another input. `drawn` is kept when it is there.
   show(spec, arrays) {
-    Object.assign(this, { spec, arrays, every: null });
+    Object.assign(this, { spec, arrays, every: null, upright: 0 });
     this.bound = Object.entries(spec.bindings).map(([path, expression]) => ({ path: parsed(path), expression, keys: keysOf(expression) }));
     this.words = Object.fromEntries(["title", "caption"].map((part) => [part, keysOf(spec[part])]));
     this.say(null);
@@ -98,27 +101,31 @@ export class LiveFigure {
     this.undrawn = false;
     const { data, layout } = structuredClone(this.spec.figure), { templates, state, typeSize } = this.player.page;
     for (const { path, expression } of this.bound) put({ data, layout }, path, evaluate(expression, this.context));
-    Object.assign(layout, { template: templates[state.theme], ...this.size() });
+    layout.template = templates[state.theme];
+    for (const [name, value] of Object.entries(this.size())) put({ data, layout }, parsed(`layout.${name}`), value);
     if (typeSize) layout.font = { ...layout.font, size: typeSize() };
     const first = !this.plot._fullLayout;
     this.stale = new Set();
-    await this.Plotly.react(this.plot, data, layout, CONFIG);
+    this.plot.classList.toggle("scrolls", this.spec.width > 0);
+    await this.Plotly.react(this.plot, data, layout, this.spec.parts ? { ...CONFIG, staticPlot: true } : CONFIG);
     this.poster?.remove();
     this.plot.style.height = "";
     this.fit();
     if (first) this.listen();
     this.cursor?.place();
+    this.parts?.refresh();
   }
 
   size() {
-    const width = this.plot.clientWidth, { height } = this.spec;
-    return { width, height: height === "square" ? Math.min(width, Math.max(300, window.innerHeight - 330)) : height };
+    const width = Math.max(this.plot.clientWidth, this.spec.width), height = evaluate(this.spec.height, this.context), { margin } = this.spec.figure.layout;
+    return { width, height: height === "square" ? Math.min(width, Math.max(300, window.innerHeight - 330)) : height + (this.upright ?? 0),
+      ...(this.spec.width && { "margin.r": (margin?.r ?? 0) + width - this.spec.width }), ...(this.upright && { "margin.t": margin.t + this.upright }) };
   }
 
   resize() {
     if (!this.Plotly) return this.paintPoster();
     if (this.undrawn) return void (this.drawn = this.draw());
-    if (this.plot.clientWidth && this.plot.clientWidth !== this.plot._fullLayout?.width) {
+    if (this.plot.clientWidth && this.size().width !== this.plot._fullLayout?.width) {
       this.Plotly.relayout(this.plot, this.size()).then(() => { this.fit(); this.cursor?.place(); });
     }
     if (this.stale.size) this.move(new Set());
@@ -143,11 +150,14 @@ export class LiveFigure {
       if (path.trace === null) layout[path.rest] = value;
       else (update[path.rest] ??= traces.map(() => undefined))[traces.indexOf(path.trace)] = value; // undefined: as it is
     }
+    if (meets(keysOf(this.spec.height), keys)) Object.assign(layout, this.size());
     if (keys.has("theme")) layout.template = this.player.page.templates[this.player.page.state.theme];
     if (traces.length && Object.keys(layout).length) this.Plotly.update(this.plot, update, layout, traces);
     else if (traces.length) this.Plotly.restyle(this.plot, update, traces);
     else if (Object.keys(layout).length) this.Plotly.relayout(this.plot, layout);
     if (keys.has("language") || keys.has("theme") || this.refits(keys)) this.fit();
+    else if (moving.length) this.fitTokens();
+    this.parts?.refresh();
     if (keys.has(this.spec.cursor?.key)) this.cursor?.place();
   }
 
@@ -170,11 +180,12 @@ export class LiveFigure {
       if (!element || (changed && !meets(this.words[part], changed))) continue;
       const sentence = evaluate(this.spec[part], this.context);
       element.replaceChildren(...emphasised(sentence));
-      if (part === "caption") this.plot.setAttribute("aria-label", sentence.replaceAll("**", ""));
+      if (part === "caption") this.plot.setAttribute("aria-label", [sentence.replaceAll("**", ""), evaluate(this.spec.description, this.context)].filter(Boolean).join(" "));
     }
   }
 
   listen() {
+    if (this.spec.parts) return void (this.parts = new PartsPointer(this));
     this.plot.on("plotly_click", ({ points: [point] }) => Object.keys(this.spec.click).length && !this.spec.cursor && this.player.page.set(this.picked(point)));
     this.plot.on("plotly_hover", ({ points: [point] }) => {
       this.hovered = Object.keys(this.spec.click).length ? point : null;
@@ -190,12 +201,16 @@ export class LiveFigure {
 
   // What a click on a point sets in the state.
   picked(point) {
-    const state = { x: indexOf(point, "x"), y: indexOf(point, "y"), point: point.pointNumber, curve: point.curveNumber, customdata: point.customdata };
+    return this.clicked({ x: indexOf(point, "x"), y: indexOf(point, "y"), point: point.pointNumber, curve: point.curveNumber, customdata: point.customdata });
+  }
+
+  clicked(state) {
     const value = (from) => (typeof from === "string" ? state[from] : evaluate(from, { arrays: this.arrays, state }));
     return Object.fromEntries(Object.entries(this.spec.click).map(([key, from]) => [key, value(from)]));
   }
 
   onKey(event) {
+    if (this.spec.parts) return this.parts?.key(event);
     const [axis, by] = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] }[event.key] ?? [];
     const [key, count] = this.spec.arrows[axis] ?? [];
     if (!key) return;
@@ -233,13 +248,17 @@ export class LiveFigure {
   fitTokens() {
     if (!this.plot._fullLayout) return;
     const changes = {};
-    for (const [axis, tokens] of Object.entries(this.spec.tokens)) {
-      const { _length, range } = this.plot._fullLayout[`${axis}axis`], px = _length / Math.abs(range[1] - range[0]);
-      const every = Math.max(1, Math.ceil((axis === "x" ? Math.max(14, 8 * Math.min(8, longest(tokens))) : 13) / px));
-      if (this.every?.[axis] === every) continue;
-      this.every = { ...this.every, [axis]: every };
+    for (const [axis, tokens] of Object.entries(evaluate(this.spec.tokens, this.context))) {
+      const { _length, range } = this.plot._fullLayout[`${axis}axis`], px = _length / Math.abs(range[1] - range[0]), free = axis === "x" && this.spec.figure.layout.xaxis.tickangle === undefined;
+      const wide = free ? tokens.map(widthOf) : [], lie = wide.some((width, i) => (width + (wide[i + 1] ?? 0)) / 2 + 3 > px) ? -90 : 0; // labels that have no room beside each other stand upright
+      const every = Math.max(1, Math.ceil((axis === "y" || lie ? 13 : free ? 1 : Math.max(14, 8 * Math.min(8, longest(tokens)))) / px));
+      if (this.every?.[axis] === every + lie) continue;
+      this.every = { ...this.every, [axis]: every + lie };
       const places = tokens.map((_, i) => i).filter((i) => i % every === 0);
-      Object.assign(changes, { [`${axis}axis.tickvals`]: places, [`${axis}axis.ticktext`]: places.map((i) => tokens[i]) });
+      Object.assign(changes, { [`${axis}axis.tickvals`]: places, [`${axis}axis.ticktext`]: places.map((i) => label(tokens[i])) });
+      if (!free) continue;
+      this.upright = lie ? Math.max(0, Math.ceil(Math.max(...wide)) - 12) : 0;
+      Object.assign(changes, { "xaxis.tickangle": lie, "margin.t": this.spec.figure.layout.margin.t }, this.size());
     }
     if (Object.keys(changes).length) this.Plotly.relayout(this.plot, changes);
   }
@@ -297,6 +316,10 @@ class Cursor {
 }
 
 const meets = (some, others) => { for (const one of some) if (others.has(one)) return true; return false; };
+// a token as a label: text, never markup
+const label = (token) => { const letters = [...String(token)]; return escaped(letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join("")}…` : String(token)); };
+const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const widthOf = (token) => [...String(token)].slice(0, LONGEST).reduce((sum, letter) => sum + (letter > "\u2e7f" ? WIDE_LETTER : LETTER), 0);
 const longest = (tokens) => tokens.reduce((most, token) => Math.max(most, token.length), 1);
 
 // the index of a heatmap's row or column, or of a point
