@@ -40,7 +40,11 @@ def name_room(names: list[Words]) -> int:
 
 def bar_axes(rows: Any, scale: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     bare = {"fixedrange": True, "showgrid": False, "showticklabels": False, "ticks": ""}
-    return {**bare, "range": [0, scale], "zeroline": True, "zerolinewidth": 1}, {**bare, "range": [rows - 0.5, -0.5], "zeroline": False}
+    return {**bare, "range": [0, scale], "zeroline": True, "zerolinewidth": 1}, {
+        **bare,
+        "range": [rows - 0.5, -0.5],
+        "zeroline": False,
+    }
 
 
 def legend(names: dict[str, Any]) -> Fill:
@@ -61,7 +65,9 @@ def share_bars(groups: list[BarGroup], across: int = 1, **more: Any) -> Live:
     wide = (1 - gap * (across - 1)) / across
     lines = [groups[at : at + across] for at in range(0, len(groups), across)]
     heads = [HEAD if any(group.title for group in line) else 0 for line in lines]
-    heights = [head + ROW * max(len(group.rows) for group in line) + BELOW for head, line in zip(heads, lines, strict=True)]
+    heights = [
+        head + ROW * max(len(group.rows) for group in line) + BELOW for head, line in zip(heads, lines, strict=True)
+    ]
     total, figure, bindings, boxes = sum(heights), go.Figure(), {}, []
     for index, group in enumerate(groups):
         line, column = divmod(index, across)
@@ -70,7 +76,10 @@ def share_bars(groups: list[BarGroup], across: int = 1, **more: Any) -> Live:
         x, y = bar_axes(len(group.rows), scale)
         left = column * (wide + gap)
         x |= {"domain": [left, left + wide], "anchor": f"y{number}"}
-        y |= {"domain": [max(0.0, 1 - (top + ROW * len(group.rows)) / total), 1 - top / total], "anchor": f"x{number}"}
+        y |= {
+            "domain": [max(0.0, 1 - (top + ROW * len(group.rows)) / total), 1 - top / total],
+            "anchor": f"x{number}",
+        }
         figure.update_layout({f"xaxis{number}": x, f"yaxis{number}": y})
         _add_group(figure, bindings, group, number, name)
         boxes += [(None, None, i - 0.5, i + 0.5, number) for i in range(len(group.rows))]
@@ -86,7 +95,7 @@ def share_bars(groups: list[BarGroup], across: int = 1, **more: Any) -> Live:
 
 
 def _add_group(figure: go.Figure, bindings: dict[str, Any], group: BarGroup, number: str, name: int) -> None:
-    rows, first = group.rows, len(figure.data)
+    rows, first = group.rows, len(list(figure.data))
     axes: dict[str, Any] = {"xaxis": f"x{number}", "yaxis": f"y{number}", "hoverinfo": "skip"}
     places, weights = list(range(len(rows))), [700 if row.strong else 400 for row in rows]
     text: dict[str, Any] = {"y": places, "mode": "text", "cliponaxis": False, **axes}
@@ -101,7 +110,7 @@ def _add_group(figure: go.Figure, bindings: dict[str, Any], group: BarGroup, num
         f"data[{first + 2}].textfont.color": [colour("ink" if row.strong else "mute") for row in rows],
     }
     if group.title:
-        at = len(figure.layout.annotations)
+        at = len(list(figure.select_annotations()))
         figure.add_annotation(
             text="", showarrow=False, xref=f"x{number} domain", x=0, xanchor="left", xshift=-name, yref=f"y{number} domain",
             y=1, yanchor="bottom", yshift=2, font={"weight": 600},

@@ -13,7 +13,13 @@ from app.figures.live import Live, Parts
 from app.figures.theme import COLOURS, MONO, colour, themed
 from app.figures.tokens import drawn, seen, text_width
 
-BETWEEN, HIGH, PAD, LEGEND, SIZE = 34, 26, 14, 34, 14  # px from a token to its children, from candidate to candidate, around, above the tree; of the type
+BETWEEN, HIGH, PAD, LEGEND, SIZE = (
+    34,
+    26,
+    14,
+    34,
+    14,
+)  # px from a token to its children, from candidate to candidate, around, above the tree; of the type
 LETTERS = 7  # of a token
 FATES = {
     "won": Format("part of the best text"),
@@ -56,7 +62,9 @@ def beam_tree(view: GenerationView) -> Live:
     root = seen(view.read[-1])
     lefts = [PAD + text_width(root, SIZE, 4) + BETWEEN]
     for level in range(len(tree)):
-        lefts.append(lefts[-1] + max(w for w, node in zip(wide, nodes, strict=True) if node["level"] == level) + BETWEEN)
+        lefts.append(
+            lefts[-1] + max(w for w, node in zip(wide, nodes, strict=True) if node["level"] == level) + BETWEEN
+        )
     x = [lefts[node["level"]] for node in nodes]
     y = [LEGEND + HIGH * (node["place"] + 0.5) for node in nodes]
     index = {(node["level"], node["place"]): i for i, node in enumerate(nodes)}
@@ -70,7 +78,19 @@ def beam_tree(view: GenerationView) -> Live:
     boxes = [(left - 4, left + max(16, w + 4), top - 12, top + 12) for left, top, w in zip(x, y, wide, strict=True)]
     height = LEGEND + HIGH * max(len(level) for level in tree) + PAD
     legend = [fate for fate in FATES if fate in fates]
-    return _live(view, fates, names, boxes, edges, legend, max(lefts[-1] - BETWEEN + PAD, 4 * 130), height, _points(x, y, root, legend), _steps(nodes, parents, index, tree), path)
+    return _live(
+        view,
+        fates,
+        names,
+        boxes,
+        edges,
+        legend,
+        max(lefts[-1] - BETWEEN + PAD, 4 * 130),
+        height,
+        _points(x, y, root, legend),
+        _steps(nodes, parents, index, tree),
+        path,
+    )
 
 
 def _fate(node: dict[str, Any], path: list[int]) -> str:
@@ -87,7 +107,9 @@ def _points(x: list[float], y: list[float], root: str, legend: list[str]) -> dic
     return {"x": [*x, PAD, *places], "y": [*y, LEGEND + HIGH / 2, *([10.0] * len(legend))]}
 
 
-def _steps(nodes: list[Any], parents: list[int | None], index: dict[tuple[int, int], int], tree: list[Any]) -> dict[str, list[int]]:
+def _steps(
+    nodes: list[Any], parents: list[int | None], index: dict[tuple[int, int], int], tree: list[Any]
+) -> dict[str, list[int]]:
     """Left: the parent; right: the likeliest child; up and down: within a level."""
     children: dict[int, int] = {}
     for i, parent in enumerate(parents):
@@ -106,7 +128,7 @@ def _steps(nodes: list[Any], parents: list[int | None], index: dict[tuple[int, i
 
 
 def _live(
-    view: GenerationView, fates: list[str], names: list[str], boxes: list[tuple[float, ...]], edges: dict[str, list[str]],
+    view: GenerationView, fates: list[str], names: list[str], boxes: list[tuple[Any, ...]], edges: dict[str, list[str]],
     legend: list[str], width: float, height: float, points: dict[str, Any], steps: dict[str, list[int]], path: list[int],
 ) -> Live:  # fmt: skip
     nodes, looks = view.nodes, [*fates, "root", *legend]
@@ -139,17 +161,29 @@ def _live(
         },
     )  # fmt: skip
     bindings |= {
-        "data[0].text": [*(drawn(name, LETTERS) for name in names), drawn(seen(view.read[-1]), 4), *(FATES[fate] for fate in legend)],
-        "data[0].textfont.color": themed(*([of[TONES.get(look, "mute")] for look in looks] for of in COLOURS.values())),
+        "data[0].text": [
+            *(drawn(name, LETTERS) for name in names),
+            drawn(seen(view.read[-1]), 4),
+            *(FATES[fate] for fate in legend),
+        ],
+        "data[0].textfont.color": themed(
+            *([of[TONES.get(look, "mute")] for look in looks] for of in COLOURS.values())
+        ),
     }
     levels = np.array([node["level"] for node in nodes], np.int32)
     won = np.array([fate == "won" for fate in fates], np.int32)
     last = won * (levels + 1 == len(path))  # the text's own last token has nothing behind it
     facts = {"seen": len(nodes), "ended": sum(node["ended"] for node in nodes), "score": view.score}
     greedy = all(place == 0 for place in path)
-    caption = Format("{seen:,} candidates were weighed; texts completed: {ended}. The best, at {score:.3f}, takes the likeliest token at every step, as greedy writing does.", **facts)
+    caption = Format(
+        "{seen:,} candidates were weighed; texts completed: {ended}. The best, at {score:.3f}, takes the likeliest token at every step, as greedy writing does.",
+        **facts,
+    )
     if not greedy:
-        caption = Format("{seen:,} candidates were weighed; texts completed: {ended}. The best, at {score:.3f}, is **not** the likeliest at every step: it gave something up to gain more later.", **facts)
+        caption = Format(
+            "{seen:,} candidates were weighed; texts completed: {ended}. The best, at {score:.3f}, is **not** the likeliest at every step: it gave something up to gain more later.",
+            **facts,
+        )
     columns = ("level", "place", "parent", "id", "share", "score", "kept", "ended")
     table = {name: [node[name] for node in nodes] for name in columns}
     return Live(

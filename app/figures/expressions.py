@@ -102,6 +102,8 @@ class Format(Expression):
 class Term(Format):
     """A word that is translated by what it is about: `Term("gate", "input")` is not `Format("input")`."""
 
+    context: str
+
     def __init__(self, context: str, message: str, /):
         super().__init__(message)
         object.__setattr__(self, "context", context)
@@ -181,10 +183,10 @@ def evaluate(
                 return value(among[chosen] if isinstance(among, dict) else among[min(int(chosen), len(among) - 1)])
             case Format(message, values):
                 language = state.get("language", "en")
-                template = part.translated(translate, language) if isinstance(part, Term) else translate(message, language)
-                return fill(
-                    template, {name: value(one) for name, one in values.items()}, language
+                template = (
+                    part.translated(translate, language) if isinstance(part, Term) else translate(message, language)
                 )
+                return fill(template, {name: value(one) for name, one in values.items()}, language)
             case Sentences(parts):
                 separator = "" if state.get("language") == "zh" else " "
                 return separator.join(sentence for sentence in map(value, parts) if sentence)

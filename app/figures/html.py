@@ -20,7 +20,10 @@ from app.figures.live import Live, untranslated
 from app.figures.theme import TEMPLATES
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
-SCRIPTS = ("payload.js", *(f"live/{name}.js" for name in ("expressions", "exports", "labels", "parts", "poster", "player")))
+SCRIPTS = (
+    "payload.js",
+    *(f"live/{name}.js" for name in ("expressions", "exports", "labels", "parts", "poster", "player")),
+)
 PAGE = """<!doctype html>
 <html lang="{language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title><style>{css}</style>{plotly}</head>

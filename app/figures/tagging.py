@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from app.figures.answers import CHOSEN, add_path, chosen_cell, plain_cells
 from app.figures.expressions import Array, Choose, Expression, Format, Sentences, State, Transpose
 from app.figures.live import Live
-from app.figures.matrix import cells_path, matrix
+from app.figures.matrix import CHOSEN, add_path, cells_path, chosen_cell, matrix
 from app.figures.theme import SIGNED, WEIGHT, colour
-from app.figures.token_rows import Cell, Row, kind_colour, tag_kinds, token_rows
+from app.figures.token_rows import Cell, Row, kind_colour, plain_cells, tag_kinds, token_rows
 from app.figures.tokens import Words, quoted
 
 
@@ -63,12 +62,18 @@ def tags(view: TagView) -> Live:
     by_itself = Format("each token by itself")
     rows = [
         Row(Format("tokens"), plain_cells(view.tokens)),
-        Row(Format("best allowed path (Viterbi)") if view.crf else by_itself, [cell(at, tag, answer) for at, tag in enumerate(view.path)]),
+        Row(
+            Format("best allowed path (Viterbi)") if view.crf else by_itself,
+            [cell(at, tag, answer) for at, tag in enumerate(view.path)],
+        ),
     ]
     if view.crf:
         rows.append(Row(by_itself, [cell(at, tag, alone, tag == view.path[at]) for at, tag in enumerate(view.alone)]))
     if view.right is not None:
-        cells = [cell(at, tag, right if tag == view.path[at] else missed, tag == view.path[at]) for at, tag in enumerate(view.right)]
+        cells = [
+            cell(at, tag, right if tag == view.path[at] else missed, tag == view.path[at])
+            for at, tag in enumerate(view.right)
+        ]
         rows.append(Row(Format("right answer"), cells))
     n = len(view.tokens)
     places = Array("tags.place", np.tile(np.arange(n, dtype=np.int32), len(rows)))["point"]
@@ -84,12 +89,24 @@ def _tags_caption(view: TagView) -> Expression:
     if view.right is not None:
         wrong = sum(a != b for a, b in zip(view.right, view.path, strict=True))
         if wrong:
-            judged = [Format("{wrong} of {n} tags is wrong.", wrong=wrong, n=n) if wrong == 1 else Format("{wrong} of {n} tags are wrong.", wrong=wrong, n=n)]
+            judged = [
+                Format("{wrong} of {n} tags is wrong.", wrong=wrong, n=n)
+                if wrong == 1
+                else Format("{wrong} of {n} tags are wrong.", wrong=wrong, n=n)
+            ]
         else:
             judged = [Format("The {n} tag is right.", n=n) if n == 1 else Format("All {n} tags are right.", n=n)]
     if crf is None:
         least = int(np.argmin([view.share(at, tag) for at, tag in enumerate(view.path)]))
-        return Sentences([Format("Every token is tagged by itself; the least sure is **{token}**.", token=quoted(view.tokens[least])), *judged])
+        return Sentences(
+            [
+                Format(
+                    "Every token is tagged by itself; the least sure is **{token}**.",
+                    token=quoted(view.tokens[least]),
+                ),
+                *judged,
+            ]
+        )
     said: list[Any] = [
         Format(
             "The best allowed path scores **{score:+.2f}**: {emitted:+.2f} from the words, {moved:+.2f} from the order of the tags. It has {share:p} of the probability of all paths.",
@@ -124,8 +141,17 @@ def lattice(view: TagView) -> Live:
     sure = [view.share(at, tag) for at, tag in enumerate(view.path)]
     least = int(np.argmin(sure))
     by = State("scoresAs")
-    values = {"tag": Choose(State("y"), list(view.labels)), "token": Choose(State("x"), view.tokens), "score": emissions["x", "y"], "share": shares["x", "y"]}
-    line = Format("The line is the best allowed path, the dashed one takes the best tag of every token.") if view.crf else Format("The line takes the best tag of every token.")
+    values = {
+        "tag": Choose(State("y"), list(view.labels)),
+        "token": Choose(State("x"), view.tokens),
+        "score": emissions["x", "y"],
+        "share": shares["x", "y"],
+    }
+    line = (
+        Format("The line is the best allowed path, the dashed one takes the best tag of every token.")
+        if view.crf
+        else Format("The line takes the best tag of every token.")
+    )
     on_path = np.zeros(view.shares.shape, np.int32)
     on_path[np.arange(len(view.path)), view.path] = 1
     live = matrix(
@@ -168,7 +194,10 @@ def transitions(view: TagView) -> Live:
     said: list[Any] = [Format("The best move is {before} → {after} ({score:+.2f}).", **facts(best))]
     if crossed:
         odd = max(crossed, key=lambda move: scores[move])
-        means = {name: float(np.mean([scores[move] for move in some])) for name, some in (("illegal", crossed), ("legal", allowed))}
+        means = {
+            name: float(np.mean([scores[move] for move in some]))
+            for name, some in (("illegal", crossed), ("legal", allowed))
+        }
         said.append(
             Format(
                 "The {n} moves with a cross cannot occur (an I- tag continues only its own kind): they score {illegal:+.2f} on average, the others {legal:+.2f}; the highest of them is {before} → {after} ({score:+.2f}).",
@@ -192,6 +221,20 @@ def transitions(view: TagView) -> Live:
             ],
         ),
     )  # fmt: skip
-    live.figure.add_scatter(x=[b for _, b in crossed], y=[a for a, _ in crossed], mode="markers", hoverinfo="skip", marker={"symbol": "x-thin", "size": 8, "line": {"width": 1.4}})
-    live.figure.update_layout(shapes=[{"type": "path", "path": cells_path([(last - 0.5, last + 0.5, last - 0.5, last + 0.5)]), "line": {"width": 0}}])
+    live.figure.add_scatter(
+        x=[b for _, b in crossed],
+        y=[a for a, _ in crossed],
+        mode="markers",
+        hoverinfo="skip",
+        marker={"symbol": "x-thin", "size": 8, "line": {"width": 1.4}},
+    )
+    live.figure.update_layout(
+        shapes=[
+            {
+                "type": "path",
+                "path": cells_path([(last - 0.5, last + 0.5, last - 0.5, last + 0.5)]),
+                "line": {"width": 0},
+            }
+        ]
+    )
     return live

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from app.figures.expressions import Choose, Expression, State
+from app.figures.expressions import Choose, Expression, Format, State
 from app.figures.live import Live, Parts
 from app.figures.theme import COLOURS, MONO, colour, themed
 from app.figures.tokens import Words, drawn, text_width
@@ -34,7 +34,7 @@ class Cell:
 @dataclass(frozen=True)
 class Row:
     name: Any
-    cells: list[Cell | None]
+    cells: Sequence[Cell | None]
     own: bool = False  # its columns are its own, not those of the other rows
 
 
@@ -52,7 +52,9 @@ class Span:
 class _Picture:
     """What has been placed so far: shapes by look, texts, boxes."""
 
-    paths: dict[str, tuple[Any, list[str]]] = field(default_factory=dict)  # look → (tone, dashed, filled, width), subpaths
+    paths: dict[str, tuple[Any, list[str]]] = field(
+        default_factory=dict
+    )  # look → (tone, dashed, filled, width), subpaths
     texts: list[tuple[float, float, Any, Any, bool]] = field(default_factory=list)  # x, y, text, colour, bold
     boxes: list[tuple[float, ...]] = field(default_factory=list)
     tips: list[Any] = field(default_factory=list)
@@ -71,8 +73,12 @@ def tag_kinds(tags: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(tag[2:] for tag in tags if "-" in tag))
 
 
+def plain_cells(tokens: list[str]) -> list[Cell | None]:
+    return [Cell(token, Format("{token}, place {at}", token=token, at=at)) for at, token in enumerate(tokens)]
+
+
 def token_rows(
-    rows: list[Row], links: list[tuple[tuple[int, int], tuple[int, int]]] = (), spans: list[Span] = (), **more: Any
+    rows: list[Row], links: Sequence[Any] = (), spans: Sequence[Span] = (), **more: Any
 ) -> Live:  # fmt: skip
     """1 px = 1 unit of the axes. links: from (row, position) to (row, position)."""
     picture, names, boxes, y = _Picture(), [], [], 0.0
@@ -93,7 +99,17 @@ def token_rows(
     for span, level in zip(spans, levels, strict=True):
         _add_span(picture, span, boxes[0], level)
     width = max([left + wide for row in boxes for left, _, wide in row] + [200]) + 2
-    return _live(picture, names, _link_path(links, boxes), width, y - GAP + 2, steps=_steps(picture.boxes), rows=rows, spans=spans, **more)
+    return _live(
+        picture,
+        names,
+        _link_path(links, boxes),
+        width,
+        y - GAP + 2,
+        steps=_steps(picture.boxes),
+        rows=rows,
+        spans=spans,
+        **more,
+    )
 
 
 def _add_cell(picture: _Picture, cell: Cell, x: float, y: float, wide: float) -> None:
@@ -116,7 +132,7 @@ def _add_span(picture: _Picture, span: Span, row: list[tuple[float, float, float
 
 def _live(
     picture: _Picture, names: list[tuple[float, float, Any]], links: str, width: float, height: float, *,
-    steps: dict[str, list[int]], rows: list[Row], spans: list[Span], **more: Any,
+    steps: dict[str, list[int]], rows: list[Row], spans: Sequence[Span], **more: Any,
 ) -> Live:  # fmt: skip
     bindings: dict[str, Any] = {}
     shapes: list[dict[str, Any]] = []
@@ -163,7 +179,11 @@ def _live(
         bindings,
         parts=Parts(boxes=picture.boxes, steps=steps),
         tip=Choose(State("point"), picture.tips),
-        table={"row": [row for row, _, _ in table], "place": [place for _, place, _ in table], "text": [text for *_, text in table]},
+        table={
+            "row": [row for row, _, _ in table],
+            "place": [place for _, place, _ in table],
+            "text": [text for *_, text in table],
+        },
         height=round(height),
         width=round(width),
         **more,
@@ -186,18 +206,20 @@ def rounded(x: float, y: float, wide: float, high: float, r: float) -> str:
 
 def _widths(rows: list[Row]) -> list[float]:
     """px of every column: its widest text"""
-    columns = max([len(row.cells) for row in rows], default=0)
-    return [
-        max([LEAST] + [text_width(row.cells[at].text) + 2 * PAD for row in rows if at < len(row.cells) and row.cells[at]])
-        for at in range(columns)
-    ]  # fmt: skip
+    widths = [float(LEAST)] * max([len(row.cells) for row in rows], default=0)
+    for row in rows:
+        for at, cell in enumerate(row.cells):
+            widths[at] = max(widths[at], text_width(cell.text) + 2 * PAD if cell else 0)
+    return widths
 
 
-def _levels(spans: list[Span]) -> list[int]:
+def _levels(spans: Sequence[Span]) -> list[int]:
     """The level of every span: short ones lie close to the text, those around them below."""
     levels: dict[int, int] = {}
     for i in sorted(range(len(spans)), key=lambda i: spans[i].end - spans[i].start):
-        under = [level for j, level in levels.items() if spans[j].start <= spans[i].end and spans[i].start <= spans[j].end]
+        under = [
+            level for j, level in levels.items() if spans[j].start <= spans[i].end and spans[i].start <= spans[j].end
+        ]
         levels[i] = max(under) + 1 if under else 0
     return [levels[i] for i in range(len(spans))]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from app.figures.answers import plain_cells
 from app.figures.expressions import Expression, Format, Sentences
 from app.figures.live import Live
 from app.figures.tagging import english
 from app.figures.theme import colour
-from app.figures.token_rows import Cell, Row, Span, kind_colour, tag_kinds, token_rows
+from app.figures.token_rows import Cell, Row, Span, kind_colour, plain_cells, tag_kinds, token_rows
 from app.figures.tokens import Words, in_languages, quoted
 
 Example = dict[str, Any]  # as `app.service.generation.training_example.describe_example` gives it
@@ -61,7 +60,9 @@ def _goals(tokens: list[str | None]) -> list[Cell | None]:
 
 def _shifts(given: list[str], target: list[str | None], row: int) -> list[Any]:
     """Each target is the token that goes in one place later."""
-    return [((row, at + 1), (row + 1, at)) for at, token in enumerate(target) if token is not None and at + 1 < len(given)]
+    return [
+        ((row, at + 1), (row + 1, at)) for at, token in enumerate(target) if token is not None and at + 1 < len(given)
+    ]
 
 
 def _label(example: Example) -> Parts:
@@ -78,9 +79,13 @@ def _tags(example: Example) -> Parts:
     for at, label in enumerate(labels):
         goal, name = _goal(label, at), english(label) if label else ""
         named = "-" in name
-        cells.append(Cell(goal.text, goal.tip, kind_colour(kinds.index(name[2:])) if named else None, goal.faint, named))
+        cells.append(
+            Cell(goal.text, goal.tip, kind_colour(kinds.index(name[2:])) if named else None, goal.faint, named)
+        )
     named = sum("-" in english(label) for label in labels if label)
-    said = Format("{n} tokens go in, {n} tags should come out, {named} of them other than O.", n=len(labels), named=named)
+    said = Format(
+        "{n} tokens go in, {n} tags should come out, {named} of them other than O.", n=len(labels), named=named
+    )
     return [_input(plain_cells(example["input"])), _target(cells)], [], [], [said]
 
 
@@ -91,7 +96,11 @@ def _stream(example: Example) -> Parts:
     if asked < len(target):
         facts = {"asked": asked, "n": len(target)}
         one = Format("{asked} of {n} places is asked; what comes at the others cannot be known.", **facts)
-        said.append(one if asked == 1 else Format("{asked} of {n} places are asked; what comes at the others cannot be known.", **facts))
+        said.append(
+            one
+            if asked == 1
+            else Format("{asked} of {n} places are asked; what comes at the others cannot be known.", **facts)
+        )
     return [_input(plain_cells(given)), _target(_goals(target))], _shifts(given, target, 0), [], said
 
 
@@ -132,7 +141,10 @@ def _masked(example: Example) -> Parts:
             "**{chosen}** word was chosen: {masked} masked, {swapped} replaced by a random word, {kept} left as it is; only that is asked for.",
             **facts,
         )
-    said: list[Any] = [chosen, Format("Of all chosen words {most:.0%} are masked, {few:.0%} replaced, {few:.0%} kept.", most=0.8, few=0.1)]
+    said: list[Any] = [
+        chosen,
+        Format("Of all chosen words {most:.0%} are masked, {few:.0%} replaced, {few:.0%} kept.", most=0.8, few=0.1),
+    ]
     if example.get("follows"):
         said.append(Format("And of the two sentences: {follows}.", follows=in_languages(example["follows"])))
     rows = [Row(Format("the text"), plain_cells(example["text"])), _input(cells), _target(_goals(example["target"]))]
@@ -144,8 +156,18 @@ def _answer(example: Example) -> Parts:
     words, accent = " ".join(example["input"][start : end + 1]), colour("accent")
     cells: list[Cell | None] = [None] * len(example["input"])
     cells[end] = Cell(WORDS["last"], Format("the answer ends at place {at}", at=end), accent, bold=True)
-    cells[start] = Cell(WORDS["both" if start == end else "first"], Format("the answer starts at place {at}", at=start), accent, bold=True)
-    said = Format("The answer is **{words}**: it starts at place {start} and ends at place {end}.", words=quoted(words, 60), start=start, end=end)
+    cells[start] = Cell(
+        WORDS["both" if start == end else "first"],
+        Format("the answer starts at place {at}", at=start),
+        accent,
+        bold=True,
+    )
+    said = Format(
+        "The answer is **{words}**: it starts at place {start} and ends at place {end}.",
+        words=quoted(words, 60),
+        start=start,
+        end=end,
+    )
     spans = [Span(start, end, WORDS["answer"], words, accent)]
     return [_input(plain_cells(example["input"])), _target(cells)], [], spans, [said]
 
@@ -156,7 +178,13 @@ WORDS = {"first": Format("start"), "last": Format("end"), "both": Format("start,
 def _spans(example: Example) -> Parts:
     tokens, labels = example["input"], [in_languages(label) for label in example["labels"]]
     spans = [
-        Span(start, end, labels[kind], Format("{words}: {kind}", words=" ".join(tokens[start : end + 1]), kind=labels[kind]), kind_colour(kind))
+        Span(
+            start,
+            end,
+            labels[kind],
+            Format("{words}: {kind}", words=" ".join(tokens[start : end + 1]), kind=labels[kind]),
+            kind_colour(kind),
+        )
         for kind, start, end in example["spans"]
     ]
     said = Format(

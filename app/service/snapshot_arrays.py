@@ -80,7 +80,9 @@ class SnapshotArrays:
             "answers": self.predictions,
             "clear": ROLE_THRESHOLD,
         }
-        units = {name: 1 / 255 for name, array in arrays.items() if array.dtype == np.uint8 and name.endswith("weights")}
+        units = {
+            name: 1 / 255 for name, array in arrays.items() if array.dtype == np.uint8 and name.endswith("weights")
+        }
         return payload.pack(header, arrays, units)
 
 

@@ -125,7 +125,9 @@ def test_texts_and_shares_are_cores(new_page):
     names = figure_data(page, ".generate-shares")[2]["text"]
     bars = [x for x in drawn["x"] if x is not None]
     assert bars == pytest.approx([step["before"][i] for i, _ in enumerate(bars)], abs=1e-6)
-    assert [name.strip() for name in names if name.strip()] == [expected["tokens"][i] for i in step["ids"]][: len(bars)]
+    assert [name.strip() for name in names if name.strip()] == [expected["tokens"][i] for i in step["ids"]][
+        : len(bars)
+    ]
     tree = csv_of(page, page.locator(".generate-tree"))[1:]
     assert [float(row[5]) for row in tree] == pytest.approx(
         [node["score"] for level in expected["tree"] for node in level], abs=1e-5
@@ -357,8 +359,12 @@ def test_hostile_text_stays_text(new_page):
     expect(page.locator(".view-sidebar .problem:visible")).to_contain_text("<")
     expect(page.locator(".generate-tags .textpoint text", has_text="Disney")).to_be_visible()
     odd = "</text></svg><img src=x onerror=alert(1)><b>x</b>**<i>"
-    bars = share_bars([BarGroup([BarRow(odd, 0.5, Format("{word}", word=odd))], "")], caption=Format("{x}", x=quoted(odd)))
-    rows = token_rows([Row("input", [Cell(odd, odd), Cell(odd, odd)])], spans=[Span(0, 1, odd, odd, colour("accent"))])
+    bars = share_bars(
+        [BarGroup([BarRow(odd, 0.5, Format("{word}", word=odd))], "")], caption=Format("{x}", x=quoted(odd))
+    )
+    rows = token_rows(
+        [Row("input", [Cell(odd, odd), Cell(odd, odd)])], spans=[Span(0, 1, odd, odd, colour("accent"))]
+    )
     cells = matrix([odd], [odd, "b"], {"z": [[0.1, 0.2]]}, 100)
     counts = page.evaluate(
         """async ([specs, odd]) => {

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 from app.figures import answers as figures
 from app.figures.live import Live
+from app.figures.spans import SpanView, spans
+from app.figures.spans import span_scores as span_scores_figure
 from app.figures.tagging import TagView, lattice, tags, transitions
 from app.figures.tokens import in_languages
 from app.i18n import in_all_languages
@@ -180,10 +182,8 @@ def tag_figures(header: dict[str, Any], arrays: dict[str, np.ndarray], name: str
 
 def span_figures(header: dict[str, Any], arrays: dict[str, np.ndarray], name: str) -> dict[str, Live]:
     labels = [in_languages(label) for label in header["labels"]]
-    view = figures.SpanView(
-        header["tokens"], labels, arrays["scores"], arrays["can"], header["found"], header["right"], name
-    )
-    return {"spans": figures.spans(view), "scores": figures.span_scores(view)}
+    view = SpanView(header["tokens"], labels, arrays["scores"], arrays["can"], header["found"], header["right"], name)
+    return {"spans": spans(view), "scores": span_scores_figure(view)}
 
 
 def question_figures(header: dict[str, Any], arrays: dict[str, np.ndarray], name: str) -> dict[str, Live]:

@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 import core
 from app.figures.beam_tree import beam_tree
-from app.figures.generation import GenerationView, attended, gates, next_token
+from app.figures.generation import GenerationView, attended, gates
 from app.figures.live import Live
+from app.figures.next_token import next_token
 from app.service.example_texts import example_text
 from app.service.figure_payload import pack_figures
 from app.service.generation.decode_trace import DecodeTrace, distribution

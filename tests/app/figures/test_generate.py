@@ -9,8 +9,10 @@ from app.figures import answers
 from app.figures.bars import BarGroup, BarRow, share_bars
 from app.figures.beam_tree import beam_tree, best_path
 from app.figures.expressions import First, Join, State, Term, Transpose, evaluate, to_json
-from app.figures.generation import MOST, GenerationView, attended, gates, next_token
+from app.figures.generation import GenerationView, attended, gates
+from app.figures.next_token import MOST, next_token
 from app.figures.numbers import fill
+from app.figures.spans import SpanView, span_scores, spans
 from app.figures.tagging import TagView, lattice, tags, transitions
 from app.figures.token_rows import Cell, Row, Span, kind_colour, token_rows
 from app.figures.tokens import in_languages, quoted
@@ -28,7 +30,15 @@ def distribution(before: list[float], after: list[float], chosen: int) -> dict:
 
 
 def node(id_: int, parent: int, score: float, kept: bool = False, ended: bool = False, following=None) -> dict:
-    return {"id": id_, "parent": parent, "score": score, "share": 0.25, "kept": kept, "ended": ended, "next": following}
+    return {
+        "id": id_,
+        "parent": parent,
+        "score": score,
+        "share": 0.25,
+        "kept": kept,
+        "ended": ended,
+        "next": following,
+    }
 
 
 def generation_view(tree: bool = False) -> GenerationView:
@@ -84,9 +94,17 @@ def test_the_distribution_of_a_token_before_and_after():
         assert np.isnan(figure.data[0].x[4:]).all() and len(figure.data[0].x) == MOST
         assert [name.strip() for name in figure.data[2].text[:4]] == ["d", "b", "a", "&lt;b&gt;x&lt;/b&gt;&amp;amp;"]
         assert tuple(figure.layout.yaxis.range) == (3.5, -0.5)
-    assert list(live.at(token=1, node=-1, side="a").data[3].text[:4]) == [" 50.0 % → 75.0 %", " 25.0 %", " 12.5 % → 0", " 12.5 % → 0"]
+    assert list(live.at(token=1, node=-1, side="a").data[3].text[:4]) == [
+        " 50.0 % → 75.0 %",
+        " 25.0 %",
+        " 12.5 % → 0",
+        " 12.5 % → 0",
+    ]
     said = live.sentence(token=1, node=-1)
-    assert said == f"**{quoted('b')}** had 25.0 %, and 25.0 % when it was chosen: 2 of 4 tokens are left, the uncertainty goes from 1.25 to 0.50 bits."
+    assert (
+        said
+        == f"**{quoted('b')}** had 25.0 %, and 25.0 % when it was chosen: 2 of 4 tokens are left, the uncertainty goes from 1.25 to 0.50 bits."
+    )
     assert "nothing was narrowed" in live.sentence(token=0, node=-1)
     assert live.tip_text(token=1, node=-1, point=2) == "a: 12.5 % as the model gave it, then ruled out (0.0 %)"
     assert live.sentence(token=9, node=-1) == said, "a token beyond the text stands for its last"
@@ -99,7 +117,10 @@ def test_what_could_follow_a_node_takes_the_place_of_the_token():
     assert list(live.at(token=1, node=2, side="a").data[0].x[:4]) == view.steps[1]["before"], "nothing follows it"
     title = evaluate(live.title, {"token": 0, "node": 1, "side": "b", "language": "en"})
     assert title == "What could follow d, token 1 of its beam"
-    assert evaluate(live.title, {"token": 1, "node": -1, "side": "b", "language": "en"}) == "B: what token 2 was chosen from"
+    assert (
+        evaluate(live.title, {"token": 1, "node": -1, "side": "b", "language": "en"})
+        == "B: what token 2 was chosen from"
+    )
 
 
 def test_the_tree_is_walked_from_parent_to_child():
@@ -113,9 +134,11 @@ def test_the_tree_is_walked_from_parent_to_child():
     texts = live.at(node=-1).data[0].text
     assert list(texts[:6]) == ["b", "d", "b", "&lt;b&gt;x&lt;/…", "␣", "part of the best text"]
     box = live.at(node=1).layout.shapes[0]
-    assert (box.x0, box.y1) == (live.parts.boxes[1][0], live.parts.boxes[1][3])
+    assert (box.x0, box.y1) == pytest.approx((live.parts.boxes[1][0], live.parts.boxes[1][3]))
     state = {"token": 0, "treeSide": "b"}
-    picked = [{key: evaluate(value, {**state, "point": point}) for key, value in live.click.items()} for point in (2, 3)]
+    picked = [
+        {key: evaluate(value, {**state, "point": point}) for key, value in live.click.items()} for point in (2, 3)
+    ]
     assert picked == [{"node": -1, "token": 1, "side": "b"}, {"node": 3, "token": 0, "side": "b"}]
 
 
@@ -134,7 +157,11 @@ def test_attention_is_that_of_the_token(name):
 
 def test_gates_are_those_of_the_token():
     view = generation_view()
-    points = {f"layers.{layer}.fwd.{name}": RNG.normal(size=(2, 5)).astype(np.float32) for layer in (0, 1) for name in ("hidden", "update", "reset")}
+    points = {
+        f"layers.{layer}.fwd.{name}": RNG.normal(size=(2, 5)).astype(np.float32)
+        for layer in (0, 1)
+        for name in ("hidden", "update", "reset")
+    }
     live = gates(view, points)
     order = ["reset", "update", "hidden"]
     for token in range(2):
@@ -171,7 +198,10 @@ def test_masks_side_by_side_or_below_each_other():
         assert "&lt;b&gt;" in figure.layout.annotations[1].text and "&lt;b&gt;" in figure.data[1].text[1]
         assert live.table["word"] == ["x", ODD, "x", ODD]
     assert "is its choice number 2" in live.sentence()
-    assert "1 of 2 masked words is its first choice." in answers.fillings([mask(2, "x", 1), mask(4, ODD, 2)], "run").sentence()
+    assert (
+        "1 of 2 masked words is its first choice."
+        in answers.fillings([mask(2, "x", 1), mask(4, ODD, 2)], "run").sentence()
+    )
     nothing = answers.fillings([], "run")
     assert nothing.height == 0 and "No word is masked" in nothing.sentence()
     assert answers.next_sentence([], None, None, "run").height == 0
@@ -179,32 +209,40 @@ def test_masks_side_by_side_or_below_each_other():
     assert follows.sentence() == "It says: no, with 75.0 %. That is right."
 
 
-def span_view(right: list | None) -> answers.SpanView:
+def span_view(right: list | None) -> SpanView:
     scores = np.full((2, 3, 3), -1.5, np.float32)
     scores[0, 0, 2], scores[0, 1, 1] = 2.0, 1.0
-    return answers.SpanView(["a", ODD, "c"], ["person", "place"], scores, np.triu(np.ones((2, 3, 3))), [[0, 0, 2], [0, 1, 1]], right)
+    return SpanView(
+        ["a", ODD, "c"], ["person", "place"], scores, np.triu(np.ones((2, 3, 3))), [[0, 0, 2], [0, 1, 1]], right
+    )
 
 
 def test_spans_and_the_scores_of_all():
     view = span_view([[0, 0, 2], [0, 1, 1], [1, 0, 0]])
-    live = answers.spans(view)
+    live = spans(view)
     assert "2** spans" in live.sentence() and "is 1 deep" in live.sentence() and "1 is missing" in live.sentence()
-    assert evaluate(live.click, {"point": 3, "spanKind": 1, "spanStart": -9, "spanEnd": -9}) == {"spanKind": 0, "spanStart": 0, "spanEnd": 2}
+    assert evaluate(live.click, {"point": 3, "spanKind": 1, "spanStart": -9, "spanEnd": -9}) == {
+        "spanKind": 0,
+        "spanStart": 0,
+        "spanEnd": 2,
+    }
     assert live.tip_text(point=5) == "a should be of the kind “place”; it scores −1.50"
-    scores = answers.span_scores(view)
+    scores = span_scores(view)
     for kind in (0, 1):
         np.testing.assert_array_equal(scores.at(spanKind=kind).data[0].z, view.scores[kind])
     assert "**\u2068a <b>x</b>&amp; c\u2069** scores highest, +2.00; 2 spans" in scores.sentence(spanKind=0)
-    assert "No span of the kind “place”" in scores.sentence(spanKind=1) and "the right ones" in scores.sentence(spanKind=1)
+    assert "No span of the kind “place”" in scores.sentence(spanKind=1) and "the right ones" in scores.sentence(
+        spanKind=1
+    )
     assert scores.tip_text(spanKind=0, y=2, x=0) == "a span does not end before it starts"
     assert scores.tip_text(spanKind=0, y=0, x=2) == f"a {ODD} c: +2.000, of the kind “person”"
-    assert "those it found" in answers.span_scores(span_view(None)).sentence(spanKind=0)
+    assert "those it found" in span_scores(span_view(None)).sentence(spanKind=0)
 
 
 def test_the_words_that_answer_a_question():
     scores = np.array([[1.0, -1.0, 0.5], [0.0, 2.0, -3.0]], np.float32)
-    spans = [{"span": [0, 1], "share": 0.5, "score": 3.0}, {"span": [2, 2], "share": 0.25, "score": -2.5}]
-    view = answers.AnswerView(["a", ODD, "c"], scores, [0, 1], spans, [2, 2])
+    likely = [{"span": [0, 1], "share": 0.5, "score": 3.0}, {"span": [2, 2], "share": 0.25, "score": -2.5}]
+    view = answers.AnswerView(["a", ODD, "c"], scores, [0, 1], likely, [2, 2])
     live = answers.answer_scores(view)
     for row in (0, 1):
         np.testing.assert_array_equal(live.at().data[row].y, scores[row])
@@ -238,7 +276,9 @@ def test_tags_and_the_scores_they_were_chosen_from(crf):
     assert "on the path" in scores.tip_text(x=0, y=view.path[0]) and "emission +3.000" in scores.tip_text(x=0, y=2)
     assert ("All 2 tags are right." in live.sentence()) == crf
     if crf:
-        assert "would make the impossible move the start → I-PER" in live.sentence() and "**+4.00**" in live.sentence()
+        assert (
+            "would make the impossible move the start → I-PER" in live.sentence() and "**+4.00**" in live.sentence()
+        )
         moves = transitions(view)
         np.testing.assert_array_equal(moves.at().data[0].z, view.transitions)
         assert sorted(zip(moves.at().data[1].y, moves.at().data[1].x, strict=True)) == [(0, 2), (3, 2)]
@@ -271,10 +311,16 @@ def test_an_example_of_training(example, words):
 
 def test_rows_of_tokens_are_walked_and_text_is_not_markup():
     rows = [Row("first", [Cell(ODD, ODD), Cell("b", "tip")]), Row("second", [Cell("c", ""), None])]
-    live = token_rows(rows, [((0, 1), (1, 0))], [Span(0, 1, in_languages({"en": ODD, "zh": "片段"}), ODD, kind_colour(1))])
+    live = token_rows(
+        rows, [((0, 1), (1, 0))], [Span(0, 1, in_languages({"en": ODD, "zh": "片段"}), ODD, kind_colour(1))]
+    )
     figure = live.at()
     assert figure.data[0].text[0] == "&lt;b&gt;x&lt;/b&gt;&amp;amp;" and "<b>" not in "".join(figure.data[0].text)
-    assert live.parts is not None and live.parts.steps["ArrowDown"] == [3, 3, 2, 2] and live.parts.steps["ArrowUp"][2] == 3
+    assert (
+        live.parts is not None
+        and live.parts.steps["ArrowDown"] == [3, 3, 2, 2]
+        and live.parts.steps["ArrowUp"][2] == 3
+    )
     assert live.tip_text(point=0) == ODD and live.table["text"] == [ODD, "b", "c", "", "1"]
     bars = share_bars([BarGroup([BarRow(ODD, 0.5, ODD)])])
     assert bars.at().data[1].text[0].strip() == "&lt;b&gt;x&lt;/b&gt;&amp;amp;"
