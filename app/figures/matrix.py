@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 
 from app.figures.expressions import Affine, State
@@ -74,7 +73,7 @@ def add_path(live: Live, rows: Any, tone: str, dash: str = "solid") -> None:
     """A line through one cell of every column."""
     at = len(list(live.figure.data))
     live.figure.add_scatter(
-        x=list(range(len(rows))), y=np.asarray(rows), mode="lines+markers", hoverinfo="skip", cliponaxis=False,
+        x=list(range(len(rows))), y=[int(row) for row in rows], mode="lines+markers", hoverinfo="skip", cliponaxis=False,
         line={"width": 2.5, "dash": dash}, marker={"size": 7, "line": {"width": 1.5}},
     )  # fmt: skip
     live.bindings |= {
