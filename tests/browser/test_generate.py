@@ -337,7 +337,7 @@ def test_gates_behind_a_letter_and_another_example_of_training(new_page):
     expect(chips).to_have_text([token.replace(" ", "␣") for token in header["texts"][0]["tokens"]])
     chips.nth(3).click()
     _, *rows = csv_of(page, page.locator(".generate-behind figure:visible"))
-    gates = {name.split(".")[-1]: values[3] for name, values in arrays.items()}
+    gates = {name.split(".")[-1]: arrays[name][3] for name in header["cells"]}
     assert {row[0] for row in rows} == set(gates)
     for row in rows:
         assert [float(x) for x in row[1:]] == pytest.approx(gates[row[0]], abs=1e-6)
