@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_dir
@@ -19,9 +20,10 @@ from babel.messages.pofile import read_po, write_po
 
 ROOT = Path(__file__).resolve().parents[1]
 ERRORS = ("InputError", "DataError", "PretrainedError", "KeyMapError", "HubUnreachable", "NotReadyError")
-KEYWORDS: dict[str, tuple[int, ...] | None] = {
+KEYWORDS: dict[str, tuple[Any, ...] | None] = {
     "Text": None,
     "Format": None,
+    "Term": ((1, "c"), 2),
     "plural_text": (1, 2),
     **dict.fromkeys(ERRORS),
 }
@@ -104,7 +106,7 @@ def not_extracted(messages: Catalog) -> Iterator[str]:
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             name = ast.unparse(node.func).split(".")[-1] if isinstance(node, ast.Call) and node.args else None
-            if name not in KEYWORDS:
+            if name not in KEYWORDS or name == "Term":
                 continue
             first = node.args[0]
             literal = isinstance(first, ast.Constant) and isinstance(first.value, str)

@@ -10,6 +10,7 @@ kinds, each plain data:
     Choose(roles["snapshot"], ["a", "b"])     one of several expressions, by an index (beyond the end: the last) or a key (unknown: the first)
     Tile(weights["snapshot"], 2, 1)           (row, column, y, x) side by side as one matrix, with gaps
     Format("{share:.0%} of {n:,}", share=…)   a sentence in the reader's language; its template is a gettext message
+    Term("gate", "input")                     a word whose translation depends on what it is about
     Fill("{run}-step{step}", run=…, step=…)   the same for what is not translated
     Sentences([…, …])                         one after another, as the language does it; empty ones are left out
     Take(values, order)                       values (or rows) in another order
@@ -22,6 +23,8 @@ kinds, each plain data:
     Each(Fill("{unit} {r:+.2f}", …))          a list of texts, one for each of its values
     Sum([position, offset])                   of numbers
     Clamp(position, 0, 63)                    the nearest number between two others
+    First(values, 3)                          as many values from the beginning
+    Join(tokens, State("y"), State("x"))      from one token to another as one text
 
 Lists and dicts of expressions are expressions; anything else stands for itself. `State("width")` is that of the picture in
 px, so that what is written into it can follow the room there is.
@@ -107,6 +110,21 @@ class Format(Expression):
         object.__setattr__(self, "values", values)
 
 
+class Term(Format):
+    """A word that is translated by what it is about: `Term("gate", "input")` is not `Format("input")`."""
+
+    context: str
+
+    def __init__(self, context: str, message: str, /):
+        super().__init__(message)
+        object.__setattr__(self, "context", context)
+
+    def translated(self, translate: Translate, language: str) -> str:
+        key = f"{self.context}\x04{self.message}"  # as gettext's catalogues spell it
+        found = translate(key, language)
+        return self.message if found == key else found
+
+
 class Fill(Format):
     """A template that is the same in every language: a file's name, a bare number."""
 
@@ -179,6 +197,23 @@ class Each(Expression):
 
 
 @dataclass(frozen=True)
+class First(Expression):
+    """`of[:count]`"""
+
+    of: Any
+    count: Any
+
+
+@dataclass(frozen=True)
+class Join(Expression):
+    """`" ".join(of[start : end + 1])`"""
+
+    of: Any
+    start: Any
+    end: Any
+
+
+@dataclass(frozen=True)
 class Sum(Expression):
     parts: list[Any]
 
@@ -224,9 +259,10 @@ def evaluate(
                 return value(among[min(int(chosen), len(among) - 1)])
             case Format(message, values):
                 language = state.get("language", "en")
-                return fill(
-                    translate(message, language), {name: value(one) for name, one in values.items()}, language
+                template = (
+                    part.translated(translate, language) if isinstance(part, Term) else translate(message, language)
                 )
+                return fill(template, {name: value(one) for name, one in values.items()}, language)
             case Sentences(parts):
                 separator = "" if state.get("language") == "zh" else " "
                 return separator.join(sentence for sentence in map(value, parts) if sentence)
@@ -258,6 +294,10 @@ def evaluate(
                     fill(template, {name: _number(x) for name, x in zip(columns, row, strict=True)}, language)
                     for row in rows
                 ]
+            case First(of, count):
+                return value(of)[: int(value(count))]
+            case Join(of, start, end):
+                return " ".join(value(of)[int(value(start)) : int(value(end)) + 1])
             case Sum(parts):
                 return sum(value(one) for one in parts)
             case Clamp(of, low, high):
@@ -334,6 +374,8 @@ def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
         case Format(message, values):
             words = ["en"] if isinstance(expression, Fill) else languages
             template = {language: translate(message, language) if language != "en" else message for language in words}
+            if isinstance(expression, Term):
+                template = {language: expression.translated(translate, language) for language in words}
             return {"$": "format", "template": template, "values": to_json(values, translate, languages)}
         case Sentences(parts):
             return {"$": "sentences", "parts": to_json(parts, translate, languages)}
@@ -357,6 +399,12 @@ def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
             return {"$": "concat", "parts": to_json(parts, translate, languages)}
         case Each(of):
             return {"$": "each", "of": to_json(of, translate, languages)}
+        case First(of, count):
+            of, count = (to_json(part, translate, languages) for part in (of, count))
+            return {"$": "first", "of": of, "count": count}
+        case Join(of, start, end):
+            of, start, end = (to_json(part, translate, languages) for part in (of, start, end))
+            return {"$": "join", "of": of, "start": start, "end": end}
         case Sum(parts):
             return {"$": "sum", "parts": to_json(parts, translate, languages)}
         case Clamp(of, low, high):
@@ -391,8 +439,10 @@ def walk(expression: Any) -> Iterator[Expression]:
             parts = values.values()
         case Sentences(several) | Concat(several):
             parts = several
-        case Take(of, order):
+        case Take(of, order) | First(of, order):
             parts = [of, order]
+        case Join(of, start, end):
+            parts = [of, start, end]
         case Item(of, index):
             parts = [of, index]
         case Curves(of, _, _, _, row):

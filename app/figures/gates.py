@@ -39,7 +39,7 @@ def scale_of(view: RecurrentView) -> Expression:
 
 
 def _by_point(view: RecurrentView, value: Any) -> Choose:
-    return Choose(State("point"), {point: value(point) for point in view.points})
+    return Choose(State("gate"), {point: value(point) for point in view.points})
 
 
 def units(view: RecurrentView) -> Live:
@@ -59,7 +59,7 @@ def units(view: RecurrentView) -> Live:
         Each(Fill("{unit} {x:5.1f}", **numbers)),
         Each(Fill("{unit} {x:+5.2f}", **numbers)),
     ]
-    values = Choose(State("point"), {point: Transpose(view.arrays[point]["snapshot"]) for point in view.points})
+    values = Choose(State("gate"), {point: Transpose(view.arrays[point]["snapshot"]) for point in view.points})
     axes = token_axes([""] * count, tokens)
     axes["yaxis"] |= {
         "categoryorder": "trace", "categoryarray": None, "tickvals": list(range(0, count, every)), "ticktext": None,
@@ -87,7 +87,7 @@ def units(view: RecurrentView) -> Live:
         title=Format("Units over time"),
         caption=units_caption(view, sort_kind),
         description=Format("Rows are units, columns the tokens in the order in which they stand."),
-        file=Fill("{name}-{point}-step{step}", name=view.file, point=State("point"), step=view.step),
+        file=Fill("{name}-{point}-step{step}", name=view.file, point=State("gate"), step=view.step),
         click={"unit": view.order[*view.by_point, State("y")], "time": "x"},
         arrows={"x": ("time", len(tokens)), "y": ("unit", order)},
         tokens={"x": tokens},
@@ -210,8 +210,8 @@ def unit_over_tokens(view: RecurrentView) -> Live:
         title=Format("Unit {unit}", unit=view.unit),
         caption=unit_caption(view),
         file=Fill("{name}-unit{unit}", name=view.file, unit=view.unit),
-        click={"point": Choose(State("y"), list(points)), "time": "x"},
-        arrows={"x": ("time", len(tokens)), "y": ("point", list(points))},
+        click={"gate": Choose(State("y"), list(points)), "time": "x"},
+        arrows={"x": ("time", len(tokens)), "y": ("gate", list(points))},
         tokens={"x": tokens},
         links={"x": view.axis},
         table=[(Fill("step {step}", step=view.step), list(points)), (tokens, [values[point] for point in points])],

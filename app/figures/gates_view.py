@@ -102,7 +102,7 @@ class RecurrentView:
 
     @property
     def point_index(self) -> Expression:
-        return Choose(State("point"), {name: i for i, name in enumerate(self.points)})
+        return Choose(State("gate"), {name: i for i, name in enumerate(self.points)})
 
     @property
     def sort_index(self) -> Expression:
@@ -130,7 +130,7 @@ class RecurrentView:
 
     @property
     def chosen_name(self) -> Expression:
-        return Choose(State("point"), {point: self.point_name(point) for point in self.points})
+        return Choose(State("gate"), {point: self.point_name(point) for point in self.points})
 
     def limit(self, point: str) -> np.ndarray:
         """(unit,): 1, or of what has no bound the largest that a unit ever is, the same through all of the training"""

@@ -12,7 +12,7 @@ def units_caption(view: RecurrentView, sort_kind: Expression) -> Expression:
     """Of all units, by what they are sorted by."""
     sizes, point, units = view.sizes, view.point_index, view.values["hidden"].shape[-1]
     what, mean = view.chosen_name, sizes["mean"][point, "snapshot"]
-    is_state = Choose(State("point"), {one: int(one in SIGNED) for one in view.points})
+    is_state = Choose(State("gate"), {one: int(one in SIGNED) for one in view.points})
     how_large = [
         Format("{what} gate: **{mean:.2f}** open on average over all units and tokens (0 shut, 1 open).", what=what, mean=mean),
         Format("{what}: **{mean:.2f}** in size on average over all units and tokens.", what=what, mean=mean),

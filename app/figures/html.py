@@ -29,6 +29,7 @@ SCRIPTS = (
             "expressions",
             "exports",
             "labels",
+            "parts",
             "point_names",
             "poster",
             "table",

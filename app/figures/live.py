@@ -85,6 +85,24 @@ class PointNames:
     legend: bool = False
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What of a picture can be pointed at, with the pointer or with arrow keys, and has a `tip`; Enter is a click.
+
+    rows, columns  the cells of a matrix, around whole numbers; or
+    boxes   (x0, x1, y0, y1) in units of the axes, with the axes' number where there are several; x0 = None: the axis' whole
+            width and as much as `around` on both sides
+    steps   "ArrowLeft", … → for each box the one that key goes to; without: the one before or behind it
+    around  px
+    """
+
+    rows: int = 0
+    columns: int = 0
+    boxes: list[tuple[Any, ...]] = field(default_factory=list)
+    steps: dict[str, list[int]] = field(default_factory=dict)
+    around: tuple[int, int] = (0, 0)
+
+
 @dataclass
 class Live:
     """A figure with bindings, and what else of the picture follows the state.
@@ -92,9 +110,10 @@ class Live:
     bindings  attribute paths as Plotly spells them ("data[0].z", "layout.shapes[0].x0") → expressions
     title     above the picture; caption: the sentence below, with **bold** parts; file: its name when it is kept
     click     keys of the state ← "x", "y" (index of the clicked cell or point), "point" (index in its trace), "curve",
-              "customdata", or an expression of those (but "point") and of the state; a click on a row's name sets what
+              "customdata", or an expression of those and of the state; a click on a row's name sets what
               depends on "y" alone
     arrows    "x" or "y" → (key, how many): what the arrow keys move; or its values in the order in which they go
+    parts     what can be pointed at; tip: what is said of it, an expression of the state and of "point" (its index), "x", "y"
     tokens    "x" or "y" → tokens on that axis; shown as far as there is room
     links     "x" or "y" → the name of that token axis: pointing at a token lights it up wherever the name appears
     cursor    the playhead
@@ -110,7 +129,8 @@ class Live:
     state     what keys are where nobody says otherwise
     height    px, an expression of them, "square": a plot as high as wide, `highest` px at most (0: what the window has room
               for), or (least, around, most): what the window leaves
-              beside `around` px
+              beside `around` px; 0: nothing is drawn, there are only words
+    width     px that it takes at any size of the page: it scrolls where there is less room, and what is more stays empty
     description  what a screen reader hears after the caption
     point_names  names beside points, each where there is room for it
     """
@@ -122,7 +142,9 @@ class Live:
     file: Any = "figure"
     click: dict[str, Any] = field(default_factory=dict)
     arrows: dict[str, tuple[str, Any]] = field(default_factory=dict)
-    tokens: dict[str, list[str]] = field(default_factory=dict)
+    parts: Parts | None = None
+    tip: Any = ""
+    tokens: dict[str, list[Any]] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     cursor: Cursor | None = None
     crosshair: Crosshair | None = None
@@ -137,6 +159,7 @@ class Live:
     state: dict[str, Any] = field(default_factory=dict)
     height: Any = 320
     highest: int = 0
+    width: int = 0
     description: Any = ""
     point_names: PointNames | None = None
 
@@ -144,7 +167,16 @@ class Live:
         """All arrays the picture reads, by name."""
         read = [self.crosshair.x, self.crosshair.charts, self.crosshair.notes] if self.crosshair else []
         named = vars(self.point_names) if self.point_names else {}
-        words = [self.title, self.caption, self.file, self.description, self.pointed]
+        words = [
+            self.title,
+            self.caption,
+            self.file,
+            self.description,
+            self.pointed,
+            self.tip,
+            self.click,
+            self.height,
+        ]
         return arrays_of([self.bindings, *words, _columns(self.table), read, named])
 
     def keys(self) -> dict[str, int]:
@@ -181,12 +213,16 @@ class Live:
         whole = {**dict.fromkeys(keys_of(self.caption), 0), **DEFAULTS, **self.state, **state}
         return evaluate(self.caption, whole, translate)
 
+    def tip_text(self, *, translate: Translate = untranslated, **state: Any) -> str:
+        """What is said of one part."""
+        return evaluate(self.tip, {**dict.fromkeys(keys_of(self.tip), 0), **DEFAULTS, **state}, translate)
+
     def spec(self, translate: Translate = untranslated, languages: list[str] | None = None) -> dict[str, Any]:
         """For the page's player: figure and bindings as JSON, without the arrays."""
         languages = languages or ["en"]
         drawn = json.loads(self.figure.to_json())
         drawn["layout"].pop("template", None)  # the page sets its own
-        parts = ("bindings", "title", "caption", "file", "click", "pointed", "description", "height")
+        parts = ("bindings", "title", "caption", "file", "click", "pointed", "tip", "tokens", "description", "height")
         table = [list(column) for column in self.table] if isinstance(self.table, list) else self.table
         named = to_json(vars(self.point_names), translate, languages) if self.point_names else None
         return {
@@ -197,7 +233,7 @@ class Live:
             },
             "point_names": named,
             "table": to_json(table, translate, languages),
-            "tokens": self.tokens,
+            "parts": vars(self.parts) if self.parts else None,
             "links": self.links,
             "cursor": {"key": self.cursor.key, "x": self.cursor.x} if self.cursor else None,
             "crosshair": to_json(vars(self.crosshair), translate, languages) if self.crosshair else None,
@@ -211,6 +247,7 @@ class Live:
             "highest": self.highest,
             "reads": self.reads,
             "zoom": self.zoom,
+            "width": self.width,
         }
 
     def fixed(self, **state: Any) -> Live:

@@ -7,8 +7,10 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
+from app.figures.training_example import training_example as draw_example
 from app.routes.runs import InputRequest, binary_response, exclusive_run, load_input
 from app.service.build.controls import controls
+from app.service.figure_payload import pack_figures
 from app.service.generation import answers, generation
 from app.service.generation.training_example import describe_example
 
@@ -40,18 +42,19 @@ def decoding_options() -> dict[str, Any]:
 def generate(request: GenerationRequest) -> Response:
     with exclusive_run(request.run) as run:
         prompt = generation.make_prompt(run, request.text, request.held_out or 0)
-        data = generation.pack_generation(run, prompt, request.step, request.how)
+        data = generation.pack_generation(run, prompt, request.step, request.how, request.run)
     return binary_response(data)
 
 
 @router.post("/reply")
 def answer(request: AnswerRequest) -> Response:
     with exclusive_run(request.run) as run:
-        data = answers.pack_answer(run, load_input(request, run), request.step, request.masks)
+        data = answers.pack_answer(run, load_input(request, run), request.step, request.masks, request.run)
     return binary_response(data)
 
 
 @router.post("/objective")
-def training_example(request: TrainingExampleRequest) -> dict[str, Any]:
+def training_example(request: TrainingExampleRequest) -> Response:
     with exclusive_run(request.run) as run:
-        return describe_example(run, request.number)
+        example = describe_example(run, request.number)
+    return binary_response(pack_figures({"example": draw_example(example, request.run)}, example))

@@ -52,7 +52,7 @@ export function mountGates(parent) {
     const sorts = layer().sorts.map(({ value }) => value), first = begun !== `${state.run} ${state.recurrent_layer}`;
     if (first && state.sort === telling) set({ sort: (telling = TELLING.find((name) => sorts.includes(name))) }); // unless a person has chosen another
     if (!sorts.includes(state.sort)) set({ sort: "index" });
-    if (first) set({ unit: array("order").value(sorts.indexOf(state.sort), layer().points.indexOf(state.point), 0) });
+    if (first) set({ unit: array("order").value(sorts.indexOf(state.sort), layer().points.indexOf(state.gate), 0) });
     begun = `${state.run} ${state.recurrent_layer}`;
   };
 
@@ -61,13 +61,13 @@ export function mountGates(parent) {
     chips(rows.views, names(VIEWS, "view"), state.gatesView, (gatesView) => set({ gatesView }), say("gates.view"));
     rows.layers.hidden = layers.length < 2;
     chips(rows.layers, layers.map(({ name, title }) => ({ value: name, text: inLanguage(title), title: name })), state.recurrent_layer, chooseLayer, say("gates.which_layer"));
-    chips(rows.points, names(points, "point").map((one) => ({ ...one, title: `${state.recurrent_layer}.${one.value}` })), state.point, (point) => set({ point }), say("gates.which_point"));
+    chips(rows.points, names(points, "point").map((one) => ({ ...one, title: `${state.recurrent_layer}.${one.value}` })), state.gate, (gate) => set({ gate }), say("gates.which_point"));
     chips(rows.through, names(THROUGH, "through"), state.through, (through) => set({ through }), say("gates.through"));
     rows.states.hidden = states.length < 2;
     chips(rows.states, names(states, "point"), stateShown(), (pathOf) => set({ pathOf }), say("gates.path_of"));
     const option = ({ value, text }) => make("option", { value, selected: value === state.sort }, inLanguage(text)), follow = sorts.filter(({ value }) => value.startsWith("follows "));
     sorter.replaceChildren(...sorts.filter((sort) => !follow.includes(sort)).map(option), make("optgroup", { label: say("gates.sort.follows") }, ...follow.map(option)));
-    const both = signed.includes(state.point), limit = limits[state.point], most = limit === 1 ? "1" : limit.toFixed(1);
+    const both = signed.includes(state.gate), limit = limits[state.gate], most = limit === 1 ? "1" : limit.toFixed(1);
     legend.replaceChildren(both ? `−${most}` : "0", make("i", { class: both ? "signed" : "weight" }), most);
   };
 
@@ -86,7 +86,7 @@ export function mountGates(parent) {
   const refresh = (...parts) => { if (visible() && fresh()) for (const part of parts) part(); };
 
   on(["look"], arrive);
-  on(["gates", "recurrent_layer", "gatesView", "through", "pathOf", "sort", "point"], () => refresh(begin, offer, draw));
+  on(["gates", "recurrent_layer", "gatesView", "through", "pathOf", "sort", "gate"], () => refresh(begin, offer, draw));
   on(["snapshot", "unit", "time"], () => refresh(() => equations.draw()));
   on(["gradientOf"], () => refresh(() => gradients.draw()));
   new ResizeObserver(() => { if (visible()) (fresh() ? refresh(begin, offer, draw) : arrive()); }).observe(parent);

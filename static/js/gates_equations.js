@@ -26,7 +26,7 @@ export class Equations {
     this.key = key;
     lines.forEach(({ name, steps: [sum, result] }) => {
       const { button, numbers, outcome } = this.rows[name];
-      button.classList.toggle("on", name === state.point);
+      button.classList.toggle("on", name === state.gate);
       numbers.textContent = `= ${sum} `;
       outcome.textContent = `= ${result}`;
     });
@@ -38,7 +38,7 @@ export class Equations {
     this.rows = Object.fromEntries(lines.map(({ name, formula }) => {
       const numbers = make("span", { class: "eq-sum" }), outcome = make("span", { class: "eq-out" });
       const law = make("span", { class: "eq-law" }, symbol(name, "t"), " = ", ...formula(before));
-      const button = make("button", { type: "button", class: "equation", "data-point": name, onclick: () => set({ point: name }) }, law, " ", numbers, outcome);
+      const button = make("button", { type: "button", class: "equation", "data-point": name, onclick: () => set({ gate: name }) }, law, " ", numbers, outcome);
       return [name, { button, numbers, outcome }];
     }));
     this.body.replaceChildren(...lines.map(({ name }) => this.rows[name].button));

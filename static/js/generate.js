@@ -3,20 +3,20 @@
 
 import { askArrays } from "./api.js";
 import { make } from "./dom.js";
-import { Classes } from "./generate_classes.js";
-import { Masked } from "./generate_masked.js";
-import { Objective } from "./generate_objective.js";
+import { Answer, NOWHERE } from "./generate_answers.js";
 import { question } from "./generate_parts.js";
-import { Question } from "./generate_question.js";
-import { Spans } from "./generate_spans.js";
-import { Tags } from "./generate_tags.js";
 import { Writer } from "./generate_writer.js";
 import { Latest } from "./latest.js";
+import { Picture } from "./live/picture.js";
 import { on, set, shown, state } from "./store.js";
-import { say } from "./words.js";
+import { inLanguage, say } from "./words.js";
 
-const VIEWS = { label: Classes, tags: Tags, spans: Spans, masked: Masked, answer: Question, stream: Writer, pairs: Writer };
-const OWN = { ways: { a: {}, b: { strategy: "sample", temperature: 1.5 } }, writing: {}, token: { side: "a", at: 0 }, node: null, masks: null, scoresAs: "scores", spanKind: 0, asked: 0 };
+const FORMS = ["label", "tags", "spans", "masked", "answer", "stream", "pairs"];
+const OWN = {
+  ways: { a: {}, b: { strategy: "sample", temperature: 1.5 } }, writing: {}, // options of each way of writing, and of both
+  side: "a", token: 0, node: -1, treeSide: "a", // the chosen token of one way, the chosen node of its tree (−1: none), the way whose tree is drawn
+  masks: null, scoresAs: "scores", spanKind: 0, ...NOWHERE, example: 0,
+};
 
 export function mountGenerate(parent) {
   set(Object.fromEntries(Object.entries(OWN).filter(([key]) => !(key in state))));
@@ -24,7 +24,7 @@ export function mountGenerate(parent) {
   const top = make("div"), bottom = make("section", { class: "generate-objective" });
   const nothing = make("p", { class: "nothing", hidden: true });
   parent.append(nothing, problem, top, bottom);
-  const objective = new Objective(bottom);
+  const askExample = trainingExample(bottom);
   const visible = () => parent.clientWidth > 0 && Boolean(shown.look && shown.story) && shown.story.name === state.run;
 
   // what is still there of another run steps back until this one's answer has come
@@ -33,11 +33,11 @@ export function mountGenerate(parent) {
 
   // one view for each way of answering, made when it is first needed
   const view = () => {
-    const kind = VIEWS[shown.story.form];
+    const kind = shown.story.form === "pairs" ? "stream" : shown.story.form;
     if (!made.has(kind)) {
       boxes.set(kind, make("div", { class: "generate-view" }));
       top.append(boxes.get(kind));
-      made.set(kind, new kind(boxes.get(kind), arrived));
+      made.set(kind, kind === "stream" ? new Writer(boxes.get(kind), arrived) : new Answer(boxes.get(kind), kind));
     }
     for (const [other, box] of boxes) box.hidden = other !== kind;
     return made.get(kind);
@@ -61,12 +61,25 @@ export function mountGenerate(parent) {
   const input = () => JSON.stringify([state.run, state.text, state.heldOut]);
   let last = input();
   on(["look"], () => {
-    if (last !== input()) set({ masks: null, node: null, token: { ...state.token, at: 0 } });
+    if (last !== input()) set({ masks: null, node: -1, token: 0 });
     last = input();
   });
   on(["look", "story", "snapshot", "ways", "writing", "masks"], want);
-  on(["token", "node", "scoresAs", "spanKind", "theme"], () => { if (visible() && shown.story.form in VIEWS) view().show(); });
-  const wantObjective = () => { if (visible() && !shown.story.checkpoint) objective.want(); }; // a checkpoint brings no training
-  on(["story", "asked", "theme"], wantObjective);
-  new ResizeObserver(() => { want(); wantObjective(); }).observe(parent);
+  on(["side", "token", "node", "scoresAs", "spanKind"], () => { if (visible() && FORMS.includes(shown.story.form)) view().show(); });
+  const wantExample = () => { if (visible() && !shown.story.checkpoint) askExample(); }; // a checkpoint brings no training
+  on(["story", "example"], wantExample);
+  new ResizeObserver(() => { want(); wantExample(); }).observe(parent);
+}
+
+// An example of the run's first batches as the model took it, and what it should say.
+function trainingExample(parent) {
+  const problem = make("p", { class: "problem", role: "alert", hidden: true }), picture = new Picture(parent, { about: () => inLanguage(shown.story.title) });
+  parent.append(problem);
+  picture.tools.append(make("button", { type: "button", class: "small", onclick: () => set({ example: state.example + 1 }) }, say("asked.another")));
+  const latest = new Latest({
+    ask: (asked) => askArrays("objective", asked), pause: 30,
+    take: ({ figures, arrays }) => { problem.hidden = true; picture.show(figures.example, arrays); },
+    refuse: (sentence) => { problem.hidden = false; problem.textContent = sentence; picture.show(null); },
+  });
+  return () => latest.want({ run: state.run, number: state.example % 10000 });
 }

@@ -3,7 +3,7 @@
 import { askArrays } from "./api.js";
 import { Controls } from "./controls.js";
 import { make } from "./dom.js";
-import { counted, likelihood, probability, question, seen } from "./generate_parts.js";
+import { counted, likelihood, nextButton, probability, question, seen } from "./generate_parts.js";
 import { Latest } from "./latest.js";
 import { fixed } from "./numbers.js";
 import { sentences } from "./sentences.js";
@@ -15,19 +15,19 @@ const ALWAYS = ["strategy", "no_repeat", "repetition_penalty"];
 const ONLY = { greedy: [], sample: ["temperature", "top_k", "top_p"], beam: ["beams", "n_best", "length_penalty"] };
 
 export const optionName = (name, choice = null) => say(choice ? `generate.strategy.${choice}` : `generate.option.${name}`);
-export const choose = (side, at) => set({ token: { side, at }, node: null });
+const choose = (side, token) => set({ side, token, node: -1 });
 
 export class Column {
   constructor(parent, side, options, arrived) {
     Object.assign(this, { side, options, arrived, answer: null });
     this.problem = make("p", { class: "problem", role: "alert", hidden: true });
-    this.text = make("div", { class: "tokens generate-text", role: "group", "aria-label": say("generate.wrote"), onkeydown: (event) => this.walk(event) });
+    this.text = make("div", { class: "tokens generate-text", role: "group", "aria-label": say("generate.wrote"), onkeydown: (event) => nextButton(event)?.click() });
     this.verdict = make("p", { class: "caption", "aria-live": "polite" });
     this.others = make("ol", { class: "generate-others", start: 2 });
     const box = make("div");
     parent.append(make("section", { class: "card generate-column" }, make("h3", {}, say(`generate.way_${side}`)), box, this.problem, this.text, this.verdict, this.others));
     this.controls = new Controls(box, (values, name) => {
-      set({ ways: { ...state.ways, [side]: values }, node: null });
+      set({ ways: { ...state.ways, [side]: values }, node: -1 });
       if (name === "strategy") this.offer();
     }, optionName);
     this.offer();
@@ -79,17 +79,6 @@ export class Column {
       chip.setAttribute("aria-pressed", String(i === at));
       if (at >= 0) chip.tabIndex = i === at ? 0 : -1;
     });
-  }
-
-  // one stop of the tab key for the whole text; arrow keys go from token to token
-  walk(event) {
-    const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key], all = [...this.text.children], at = all.indexOf(event.target);
-    if (!move || at < 0) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const next = all[Math.max(0, Math.min(all.length - 1, at + move))];
-    next.focus();
-    next.click();
   }
 
   refuse(sentence) {

@@ -1,31 +1,40 @@
-// What the pictures of the Generate tab have in common: how tokens and shares are written, and what a kept one is of.
+// What the views of the Generate tab have in common: the question, how a token is written, its pictures.
 
-import { Figure } from "./figure.js";
-import { missing, neat, NONE } from "./numbers.js";
+import { Picture } from "./live/picture.js";
+import { missing, neat } from "./numbers.js";
 import { shown, state } from "./store.js";
 import { shortened } from "./token_labels.js";
 import { format, has, inLanguage, say } from "./words.js";
 
 export const seen = (token) => (token === " " ? "␣" : token);
-export const signed = (value, digits = 2) => (missing(value) ? NONE : (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits));
-export const percent = (share) => format(share, ".1%"); // in a chart, where all are written alike
-export const probability = (share) => (share > 0 && share < 5e-4 ? neat(share) : percent(share)); // alone, as exact as it is
+export const probability = (share) => (share > 0 && share < 5e-4 ? neat(share) : format(share, ".1%")); // as exact as it is
 export const likelihood = (score) => (missing(score) ? null : Math.exp(score)); // a score is a logarithm
-export const spoken = (sentence) => sentence.replaceAll("**", ""); // for a screen reader
 
-export const step = () => shown.look.steps[Math.min(state.snapshot, shown.look.steps.length - 1)];
+const step = () => shown.look.steps[Math.min(state.snapshot, shown.look.steps.length - 1)];
 export const question = () => ({ run: state.run, text: state.text, held_out: state.text === null ? state.heldOut : null, step: step() });
 
-export function about() {
+function about() {
   const run = shown.runs.find(({ name }) => name === state.run);
   return [run ? inLanguage(run.title) : state.run, say("step", { step: step() }), shortened(shown.look.text, 60)].join(" · ");
 }
 
-// A figure around something that can tell itself as SVG and CSV.
-export const framed = (parent, { title, name, view, csv = () => view().csv(), className = "", about: told = about }) => new Figure(parent, {
-  title, className, about: told, name: () => `${state.run}-${name}`, keep: { svg: () => view().svgText(), csv } });
+export const pictureIn = (parent, className = "") => new Picture(parent, { className, about });
+
+// another figure where there is one; the same one stays as it is
+export function showIn(picture, spec, arrays) {
+  if (!spec || picture.element.hidden || picture.figure?.spec !== spec) picture.show(spec ?? null, arrays);
+}
 
 // a sentence about so many things; of one it may be said otherwise
 export const counted = (key, n, values = {}) => say(n === 1 && has(`${key}_one`) ? `${key}_one` : key, { n, ...values });
 
-export const greatest = (values) => values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
+// One stop of the tab key for a row of buttons; arrow keys go from one to the next.
+export function nextButton(event) {
+  const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key], all = [...event.currentTarget.children].filter((one) => !one.disabled), at = all.indexOf(event.target);
+  if (!move || at < 0) return null;
+  event.preventDefault();
+  event.stopPropagation();
+  const next = all[Math.max(0, Math.min(all.length - 1, at + move))];
+  next.focus();
+  return next;
+}

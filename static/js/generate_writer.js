@@ -5,14 +5,13 @@ import { askJson } from "./api.js";
 import { Controls } from "./controls.js";
 import { make } from "./dom.js";
 import { Column, optionName } from "./generate_column.js";
-import { Gates } from "./generate_gates.js";
-import { seen } from "./generate_parts.js";
-import { Looked, Shares } from "./generate_step.js";
-import { Tree } from "./generate_tree.js";
+import { likelihood, pictureIn, probability, seen, showIn } from "./generate_parts.js";
+import { fixed } from "./numbers.js";
 import { set, shown, state } from "./store.js";
 import { say } from "./words.js";
 
 const SIDES = ["a", "b"], SHARED = ["max_new", "seed"]; // the same for both
+const FATES = ["won", "kept", "ended", "dropped"]; // of candidates, as the tree's figure numbers them
 
 export class Writer {
   // arrived(): both sides have been answered for the run that was asked for
@@ -20,14 +19,13 @@ export class Writer {
     this.arrived = arrived;
     this.reads = make("p", { class: "generate-reads" });
     this.bar = make("div", { class: "generate-shared" });
-    const pair = make("div", { class: "generate-pair" }), step = make("div", { class: "generate-step" }), below = make("section");
+    const pair = make("div", { class: "generate-pair" }), step = make("div", { class: "generate-step" }), behind = make("div", { class: "generate-behind" }), below = make("section");
     parent.append(make("div", { class: "generate-top" }, this.reads, this.bar), pair, step, below);
-    this.shares = new Shares(step);
-    const behind = make("div", { class: "generate-behind" });
+    this.next = pictureIn(step, "generate-shares");
     step.append(behind);
-    this.looked = new Looked(behind);
-    this.gates = new Gates(behind);
-    this.tree = new Tree(below);
+    [this.attended, this.gates, this.tree] = [pictureIn(behind), pictureIn(behind), pictureIn(below, "generate-tree")];
+    this.path = make("p", { class: "generate-path", "aria-live": "polite" });
+    this.tree.caption.before(this.path);
     this.ready = askJson("write").then(({ options }) => {
       this.options = options;
       this.controls = new Controls(this.bar, (writing) => set({ writing }), optionName);
@@ -52,20 +50,35 @@ export class Writer {
   }
 
   show() {
-    const column = this.columns?.[state.token.side], answer = column?.answer;
+    const column = this.columns?.[state.side], answer = column?.answer;
     if (!answer) return;
     this.controls.clear();
     this.reads.replaceChildren(make("small", {}, say(answer.two ? "generate.reads" : "generate.begins")), " ",
       ...answer.read.map((token) => make("span", { class: "said" }, seen(token))));
-    const at = Math.min(state.token.at, answer.steps.length - 1);
-    SIDES.forEach((side) => this.columns[side].mark(side === state.token.side && !state.node ? at : -1));
+    const at = Math.min(state.token, answer.steps.length - 1);
+    SIDES.forEach((side) => this.columns[side].mark(side === state.side && state.node < 0 ? at : -1));
     const branching = SIDES.map((side) => this.columns[side]).find((one) => one.answer?.tree.length && (one === column || !answer.tree.length));
-    this.tree.draw(branching?.answer, branching?.side);
+    if (branching) set({ treeSide: branching.side });
+    showIn(this.tree, branching?.answer.figures.tree, branching?.answer.arrays);
+    this.tellPath(answer);
     if (at < 0) return;
-    const node = state.node && this.columns[state.node.side].answer?.tree[state.node.level]?.[state.node.place];
-    if (node?.next) this.shares.drawNode(this.columns[state.node.side].answer, state.node, node.next);
-    else this.shares.draw(answer, at, state.token.side);
-    this.looked.draw(answer, at);
-    this.gates.draw(answer, at);
+    const { figures, arrays } = answer;
+    showIn(this.next, figures.next_token, arrays);
+    showIn(this.attended, figures.attended, arrays);
+    showIn(this.gates, figures.gates, arrays);
+  }
+
+  // the text up to the chosen node
+  tellPath({ tree, tokens, arrays }) {
+    const nodes = tree.flatMap((level, at) => level.map((node) => ({ ...node, level: at }))), chosen = nodes[state.node], way = [];
+    this.path.hidden = !chosen;
+    if (!chosen) return;
+    for (let { id, level, parent } = chosen; ; { id, parent } = tree[--level][parent]) {
+      way.unshift(id);
+      if (!level) break;
+    }
+    const fate = say(`generate.fate.${FATES[arrays["node.fate"].value(state.node)]}`);
+    this.path.replaceChildren(make("small", {}, say("generate.way_here")), " ", ...way.map((id) => make("span", { class: "said" }, seen(tokens[id]))),
+      " ", say("generate.way_score", { score: fixed(chosen.score, 3), share: probability(likelihood(chosen.score)), fate }));
   }
 }

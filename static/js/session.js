@@ -105,7 +105,7 @@ function clearest(look, heads) {
 // the last token of what the layer reads; a gate or state that it has
 function pointOf(look, layer) {
   const { points = [], axis } = look.recurrent_layers.find(({ name }) => name === layer) ?? {}, time = (look.axes[axis]?.length ?? 1) - 1;
-  return points.length && !points.includes(state.point) ? { time, point: "hidden", unit: 0 } : { time };
+  return points.length && !points.includes(state.gate) ? { time, gate: "hidden", unit: 0 } : { time };
 }
 
 function complain(error) {

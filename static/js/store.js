@@ -17,7 +17,7 @@ export const state = {
   key: null,
   focus: "map", // or "arcs"
   recurrent_layer: null, // "layers.0.fwd"
-  point: "hidden",
+  gate: "hidden", // or state
   unit: 0,
   time: 0, // position in the sequence that a recurrent layer reads
   sort: "index",

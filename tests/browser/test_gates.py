@@ -184,7 +184,7 @@ def test_a_click_chooses_unit_and_step_and_arrow_keys_do_too(new_page):
     assert page_state(page, "s.state.time") == step - 1
     expect(page.locator(".gates-equations h3")).to_contain_text(f"({step - 1})")
     page.keyboard.press("ArrowUp")
-    assert page_state(page, "s.state.point") == "cell"
+    assert page_state(page, "s.state.gate") == "cell"
     page.keyboard.press("ArrowDown")
     page.locator(".gates-units .plot").focus()
     page.keyboard.press("ArrowDown")
@@ -197,9 +197,9 @@ def test_a_click_on_a_row_of_the_unit_chooses_its_gate_and_token_and_one_on_its_
     box = page.locator(".gates-unit .nsewdrag").first.bounding_box()
     row = box["height"] / 6
     page.mouse.click(box["x"] + box["width"] * 2.5 / 12, box["y"] + 1.5 * row)
-    assert page_state(page, "[s.state.point, s.state.time]") == ["input", 2]
+    assert page_state(page, "[s.state.gate, s.state.time]") == ["input", 2]
     page.mouse.click(box["x"] - 40, box["y"] + 3.5 * row)
-    assert page_state(page, "[s.state.point, s.state.time]") == ["output", 2]
+    assert page_state(page, "[s.state.gate, s.state.time]") == ["output", 2]
 
 
 def terms(run: str, moment: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -263,7 +263,7 @@ def test_a_swing_is_said_to_grow_or_to_shrink(new_page):
     for point, values in arrays_of("parity-gru").recurrent[0].points.items():
         swing = (values.amax(1) - values.amin(1)).numpy()  # (snapshot, unit)
         for unit in (0, 5, 9, int((swing[-1] - swing[0]).argmin())):
-            move(page, {"unit": unit, "point": point})
+            move(page, {"unit": unit, "gate": point})
             start, end = swing[0, unit], swing[-1, unit]
             same, half = abs(end - start) <= 0.1 * max(start, end), (start + end) / 2
             how = "same" if same else "grew" if end > start else "shrank"
@@ -394,7 +394,7 @@ def test_moving_about_asks_the_server_nothing(new_page):
         {"snapshot": 4},
         {"unit": 9},
         {"time": 3},
-        {"point": "cell"},
+        {"gate": "cell"},
         {"sort": "memory"},
         {"through": "training"},
     ):

@@ -8,9 +8,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from app import payload
+from app.figures import answers as figures
+from app.figures.live import Live
+from app.figures.spans import SpanView, spans
+from app.figures.spans import span_scores as span_scores_figure
+from app.figures.tagging import TagView, lattice, tags, transitions
+from app.figures.tokens import in_languages
 from app.i18n import in_all_languages
 from app.payload import Parts
+from app.service.figure_payload import pack_figures
 from app.service.generation.generation import model_at_step
 from app.service.generation.predictions import NEXT_SENTENCE_LABELS, next_sentence_target
 from app.service.generation.tagging import tag_scores
@@ -26,7 +32,10 @@ PREFIX_BATCH = 8
 
 
 @torch.no_grad()
-def pack_answer(run: AnyRun, model_input: ModelInput, step: int, masks: list[int] | None = None) -> bytes:
+def pack_answer(
+    run: AnyRun, model_input: ModelInput, step: int, masks: list[int] | None = None, name: str = "run"
+) -> bytes:
+    """The answer and its figures."""
     model, form = model_at_step(run, step), run.task.form(run.model)
     if form == "masked":
         header, arrays = masked_tokens(run, model, model_input, masks)
@@ -34,7 +43,8 @@ def pack_answer(run: AnyRun, model_input: ModelInput, step: int, masks: list[int
         header, arrays = FORMS[form](run, model, model_input)
     else:
         raise InputError("This model writes; it has no other answer.")
-    return payload.pack({"form": form, "tokens": model_input.source, **header}, arrays)
+    header = {"form": form, "tokens": model_input.source, **header}
+    return pack_figures(FIGURES[form](header, arrays, name), header, arrays)
 
 
 def class_probabilities(run: AnyRun, model: nn.Module, model_input: ModelInput) -> Parts:
@@ -149,4 +159,56 @@ def mask_facts(run: AnyRun, position: int, probabilities: Tensor, original: int,
     }
 
 
+def class_figures(header: dict[str, Any], arrays: dict[str, np.ndarray], name: str) -> dict[str, Live]:
+    labels, shares = [in_languages(label) for label in header["labels"]], arrays["shares"]
+    return {
+        "classes": figures.classes(labels, shares[-1], header["right"], name),
+        "along": figures.classes_along(labels, header["tokens"], header["lengths"], shares, name),
+    }
+
+
+def tag_figures(header: dict[str, Any], arrays: dict[str, np.ndarray], name: str) -> dict[str, Live]:
+    crf = header["crf"] and {
+        **header["crf"],
+        **{side: [in_languages(label) for label in header["crf"][side]] for side in ("rows", "columns")},
+    }
+    labels = [in_languages(label) for label in header["labels"]]
+    view = TagView(
+        header["tokens"], labels, arrays["emissions"], arrays["shares"], header["path"], header["alone"], header["right"],
+        crf, arrays.get("transitions"), arrays.get("legal"), name,
+    )  # fmt: skip
+    return {"tags": tags(view), "lattice": lattice(view), **({"transitions": transitions(view)} if crf else {})}
+
+
+def span_figures(header: dict[str, Any], arrays: dict[str, np.ndarray], name: str) -> dict[str, Live]:
+    labels = [in_languages(label) for label in header["labels"]]
+    view = SpanView(header["tokens"], labels, arrays["scores"], arrays["can"], header["found"], header["right"], name)
+    return {"spans": spans(view), "scores": span_scores_figure(view)}
+
+
+def question_figures(header: dict[str, Any], arrays: dict[str, np.ndarray], name: str) -> dict[str, Live]:
+    view = figures.AnswerView(
+        header["tokens"], arrays["scores"], header["best"], header["spans"], header["right"], name
+    )
+    return {"answer": figures.answer_scores(view), "answers": figures.likely_answers(view)}
+
+
+def mask_figures(header: dict[str, Any], arrays: dict[str, np.ndarray], name: str) -> dict[str, Live]:
+    """Bars of all masks in 1, 2, … columns: the page takes those it has room for."""
+    holes, follows = header["holes"], header["follows"] or {"labels": [], "shares": None, "right": None}
+    columns = range(1, 1 + max(1, min(len(holes), figures.MOST_ACROSS)))
+    labels = [in_languages(label) for label in follows["labels"]]
+    return {
+        **{f"fillings{across}": figures.fillings(holes, name, across) for across in columns},
+        "follows": figures.next_sentence(labels, follows["shares"], follows["right"], name),
+    }
+
+
+FIGURES = {
+    "label": class_figures,
+    "tags": tag_figures,
+    "spans": span_figures,
+    "answer": question_figures,
+    "masked": mask_figures,
+}
 FORMS = {"label": class_probabilities, "tags": tag_scores, "spans": span_scores, "answer": answer_span}

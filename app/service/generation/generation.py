@@ -10,8 +10,12 @@ import torch
 from torch import Tensor, nn
 
 import core
-from app import payload
+from app.figures.beam_tree import beam_tree
+from app.figures.generation import GenerationView, attended, gates
+from app.figures.live import Live
+from app.figures.next_token import next_token
 from app.service.example_texts import example_text
+from app.service.figure_payload import pack_figures
 from app.service.generation.decode_trace import DecodeTrace, distribution
 from app.service.inputs import AnyRun, check_length, stream_prefix
 from core import InputError
@@ -147,8 +151,8 @@ def _source_length(task: Task) -> int:
 
 
 @torch.no_grad()
-def pack_generation(run: AnyRun, prompt: Prompt, step: int, how: dict[str, Any]) -> bytes:
-    """Generated texts, steps or tree, and attention and gates along the best text."""
+def pack_generation(run: AnyRun, prompt: Prompt, step: int, how: dict[str, Any], name: str = "run") -> bytes:
+    """Generated texts, steps or tree, and attention and gates along the best text, with their figures."""
     model, trace = model_at_step(run, step), DecodeTrace()
     for option in decoding_options():
         option.check(how.get(option.name, option.default))
@@ -162,7 +166,7 @@ def pack_generation(run: AnyRun, prompt: Prompt, step: int, how: dict[str, Any])
     steps = trace.steps or replay_distributions(model, prompt, texts[0], options)
     with core.capture(model, "*.weights", "*layers.*", keep=keep_choices(model, prompt, texts[0])) as tape:
         forward(model, prompt, texts[0])
-    attention, gates = stack_attention(tape), collect_gates(tape)
+    attention, points = stack_attention(tape), collect_gates(tape)
     header = {
         "read": run.task.show(prompt.tokens),
         "texts": [
@@ -174,12 +178,39 @@ def pack_generation(run: AnyRun, prompt: Prompt, step: int, how: dict[str, Any])
         "steps": steps,
         "tree": trace.tree,
         "groups": [{"name": name, "shape": list(weights.shape)} for name, weights in attention.items()],
-        "cells": list(gates),
+        "cells": list(points),
         "two": is_encoder_decoder(model),
         "full": length_limit(model, prompt, texts[0], options),
     }
-    arrays = {f"{name}.weights": weights for name, weights in attention.items()}
-    return payload.pack(header, arrays | gates)
+    arrays = {f"{stack}.weights": weights for stack, weights in attention.items()}
+    view = GenerationView(
+        header["read"],
+        header["texts"][0]["tokens"],
+        steps,
+        trace.tree,
+        header["tokens"],
+        header["texts"][0]["score"],
+        name,
+    )
+    return pack_figures(generation_figures(view, attention, points), header, arrays | points)
+
+
+def generation_figures(
+    view: GenerationView, attention: dict[str, np.ndarray], points: dict[str, np.ndarray]
+) -> dict[str, Live]:
+    """Of the tokens of the best text; none where nothing was written."""
+    figures: dict[str, Live] = {}
+    if not view.text:
+        return figures
+    figures["next_token"] = next_token(view)
+    stack = "cross" if "cross" in attention else next(iter(attention), None)
+    if stack is not None:
+        figures["attended"] = attended(view, stack, attention[stack], is_alignment=bool(points))
+    if points:
+        figures["gates"] = gates(view, points)
+    if view.tree:
+        figures["tree"] = beam_tree(view)
+    return figures
 
 
 def length_limit(model: nn.Module, prompt: Prompt, text: list[int], options: Decoding) -> int | None:

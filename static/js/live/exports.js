@@ -77,7 +77,7 @@ export function csvOf({ plot, plot: { data }, spec, context }) {
     return lines([Object.keys(spec.table), ...columns[0].map((_, row) => columns.map((column) => column[row]))]);
   }
   const maps = data.filter(({ type, visible, meta }) => type === "heatmap" && visible !== false && meta !== "overlay");
-  if (maps.length) return maps.map((map) => table(map, spec.tokens)).join("\n");
+  if (maps.length) return maps.map((map) => table(map, evaluate(spec.tokens, context))).join("\n");
   const named = data.filter(({ name, x, visible }) => name && x && visible !== false);
   if (named.length && named.every(({ x }) => String(x) === String(named[0].x))) { // over one axis: a column each
     const axis = (plot.layout.xaxis?.title?.text ?? "x").replace(/ →$/, "");

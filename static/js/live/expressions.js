@@ -36,6 +36,8 @@ const KINDS = {
   curves: ({ of, low, high, part, row }, context) => curves(evaluate(of, context), low, high, part, evaluate(row, context)),
   nearest: ({ of, x, to }, context) => nearest(evaluate(of, context), evaluate(x, context), evaluate(to, context)),
   log1p: ({ of }, context) => Math.log1p(evaluate(of, context)),
+  first: ({ of, count }, context) => evaluate(of, context).slice(0, evaluate(count, context)),
+  join: ({ of, start, end }, context) => evaluate(of, context).slice(evaluate(start, context), evaluate(end, context) + 1).join(" "),
   transpose({ of }, context) {
     const rows = evaluate(of, context);
     return Array.from(rows[0] ?? [], (_, x) => Float64Array.from(rows, (row) => row[x]));

@@ -30,6 +30,8 @@ export class Picture {
     this.element.hidden = !spec;
     if (!spec) return;
     this.zoomBar.hidden = !spec.zoom || Math.max(...Object.values(spec.arrows).map(([, count]) => count)) < ENLARGED;
+    this.plot.hidden = spec.height === 0; // only words: there is nothing to keep
+    for (const button of this.keep.children) button.disabled = spec.height === 0;
     if (this.figure) this.figure.show(spec, arrays);
     else this.figure = player.add(this.element, spec, arrays);
     this.figure.onZoom = (part) => { this.zoomWhere.textContent = part ? say("zoom_where", part) : ""; };

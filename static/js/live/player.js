@@ -5,13 +5,15 @@ import { Crosshair } from "./crosshair.js";
 import { evaluate, keysOf } from "./expressions.js";
 import { named, placed } from "./labels.js";
 import { namesBeside } from "./point_names.js";
+import { PartsPointer } from "./parts.js";
 import { poster } from "./poster.js";
 import { writeTable } from "./table.js";
 
-const LONGEST = 14; // characters of a token on an axis
 const WIDTH = new Set(["width"]);
 const ZOOM_KEYS = { "+": 2, "-": 0.5, 0: 0 };
 const CONFIG = { displayModeBar: false, responsive: false, doubleClick: "reset", showSendToCloud: false };
+
+const LETTER = 7.8, WIDE_LETTER = 13.5, LONGEST = 14; // px of a letter of a token on an axis, of a Chinese one, and how many of them
 
 // All figures of a page. page: {state, set(changes), plotly() → Promise, templates}
 export class Player {
@@ -83,7 +85,7 @@ export class LiveFigure {
   // Another figure in the same place: another run, another input. `drawn` is kept when it is there.
   show(spec, arrays) {
     this.part = spec.zoom && spec.zoom === this.spec?.zoom ? ["x", "y"].map((axis) => this.plot._fullLayout?.[`${axis}axis`].range.slice()) : null;
-    Object.assign(this, { spec, arrays, every: null, pointed: null });
+    Object.assign(this, { spec, arrays, every: null, pointed: null, upright: 0 });
     this.bound = Object.entries(spec.bindings).map(([path, expression]) => ({ path: parsed(path), expression, keys: keysOf(expression) }));
     this.words = Object.fromEntries(["title", "caption"].map((part) => [part, keysOf(spec[part])]));
     this.fitted = keysOf(spec.labels.map(({ text }) => text));
@@ -115,34 +117,40 @@ export class LiveFigure {
       if (binding.path.trace === null) binding.written = JSON.stringify(value);
       put({ data, layout }, binding.path, value);
     }
-    Object.assign(layout, { template: templates[state.theme], ...this.size() });
+    layout.template = templates[state.theme];
+    for (const [name, value] of Object.entries(this.size())) put({ data, layout }, parsed(`layout.${name}`), value);
     if (typeSize) layout.font = { ...layout.font, size: typeSize() };
     this.part?.forEach((range, i) => range && Object.assign(layout[`${"xy"[i]}axis`], { range }));
     const first = !this.plot._fullLayout;
     this.stale = new Set();
-    await this.Plotly.react(this.plot, data, layout, { ...CONFIG, scrollZoom: Boolean(this.spec.zoom) });
+    this.plot.classList.toggle("scrolls", this.spec.width > 0);
+    await this.Plotly.react(this.plot, data, layout, { ...CONFIG, scrollZoom: Boolean(this.spec.zoom), staticPlot: Boolean(this.spec.parts) });
     this.poster?.remove();
     this.plot.style.height = "";
     this.fit();
     if (first) this.listen();
     this.cursor?.place();
     this.crosshair?.place();
+    this.parts?.refresh();
   }
 
   size() {
-    const width = this.plot.clientWidth, { height, highest, figure: { data: [first], layout: { hovermode, margin } } } = this.spec;
+    const width = Math.max(this.plot.clientWidth, this.spec.width), { height, highest, figure: { data: [first], layout: { hovermode, margin } } } = this.spec;
     if (Array.isArray(height)) return { width, height: Math.max(height[0], Math.min(height[2] ?? Infinity, window.innerHeight - height[1] * (this.player.page.typeSize?.() ?? 13) / 13)) };
     const { l, r, t, b } = { l: 8, r: 8, t: 8, b: 8, ...margin };
     // of lines over one axis the nearest points are told, none farther
     const near = hovermode === "x unified" ? { hoverdistance: Math.ceil((width - l - r) / Math.max(1, first.x.length - 1) / 2) + 1 } : {};
-    if (height !== "square") return { width, height: evaluate(height, this.context), ...near };
+    if (height !== "square") {
+      return { width, height: evaluate(height, this.context) + this.upright, ...near,
+        ...(this.spec.width && { "margin.r": r + width - this.spec.width }), ...(this.upright && { "margin.t": t + this.upright }) };
+    }
     return { width, height: Math.min(width - l - r, (highest && highest - t - b) || Math.max(260, window.innerHeight - 350)) + t + b, ...near };
   }
 
   resize() {
     if (!this.Plotly) return this.paintPoster();
     if (this.undrawn) return void (this.drawn = this.draw());
-    if (this.plot.clientWidth && this.plot.clientWidth !== this.plot._fullLayout?.width) {
+    if (this.plot.clientWidth && this.size().width !== this.plot._fullLayout?.width) {
       this.Plotly.relayout(this.plot, this.size()).then(() => {
         this.move(WIDTH);
         this.fit();
@@ -176,11 +184,14 @@ export class LiveFigure {
       }
       else (update[path.rest] ??= traces.map(() => undefined))[traces.indexOf(path.trace)] = value; // undefined: as it is
     }
+    if (meets(keysOf(this.spec.height), keys)) Object.assign(layout, this.size());
     if (keys.has("theme")) layout.template = this.player.page.templates[this.player.page.state.theme];
     if (traces.length && Object.keys(layout).length) this.Plotly.update(this.plot, update, layout, traces);
     else if (traces.length) this.Plotly.restyle(this.plot, update, traces);
     else if (Object.keys(layout).length) this.Plotly.relayout(this.plot, layout);
     if (keys.has("language") || keys.has("theme") || this.refits(keys)) this.fit();
+    else if (moving.length) this.fitTokens();
+    this.parts?.refresh();
     if (keys.has(this.spec.cursor?.key)) this.cursor?.place();
     this.crosshair?.place();
   }
@@ -210,6 +221,7 @@ export class LiveFigure {
   }
 
   listen() {
+    if (this.spec.parts) return void (this.parts = new PartsPointer(this));
     this.plot.on("plotly_click", ({ points: [point] }) => Object.keys(this.spec.click).length && !this.spec.cursor && this.player.page.set(this.picked(point)));
     this.plot.addEventListener("click", (event) => this.pickRow(event));
     this.plot.on("plotly_treemapclick", () => false); // an area is chosen, not enlarged
@@ -236,11 +248,15 @@ export class LiveFigure {
   // What a click on a point sets in the state.
   picked(point) {
     const state = { x: indexOf(point, "x"), y: indexOf(point, "y"), point: point.pointNumber, curve: point.curveNumber, customdata: point.customdata };
-    return Object.fromEntries(Object.entries(this.spec.click).map(([key, from]) => [key, this.valueOf(from, state)]).filter(([, value]) => value !== undefined));
+    return this.clicked(state);
+  }
+
+  clicked(place) {
+    return Object.fromEntries(Object.entries(this.spec.click).map(([key, from]) => [key, this.valueOf(from, place)]).filter(([, value]) => value !== undefined));
   }
 
   valueOf(from, clicked) {
-    return typeof from === "string" ? clicked[from] : evaluate(from, { arrays: this.arrays, state: { ...clicked, ...this.player.page.state } });
+    return typeof from === "string" ? clicked[from] : evaluate(from, { arrays: this.arrays, state: { ...this.player.page.state, ...clicked } });
   }
 
   // A click on a row's name, left of the plot, chooses the row alone.
@@ -253,6 +269,7 @@ export class LiveFigure {
   }
 
   onKey(event) {
+    if (this.spec.parts) return this.parts?.key(event);
     const [axis, by] = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] }[event.key] ?? [];
     const [key, among] = this.spec.arrows[axis] ?? [], { state, set } = this.player.page;
     const enter = event.key === "Enter" && this.pointed && Object.keys(this.spec.click).length && this.plot._hoverdata?.[0];
@@ -313,7 +330,7 @@ export class LiveFigure {
       this.overlay("lit", `left:${left}px;top:${top}px;width:${width}px;height:${height}px`);
       if (this.spec.pointed[axis]) said.unshift(evaluate(this.spec.pointed[axis], { arrays: this.arrays, state: Object.assign(Object.create(this.player.page.state), { pointed: index }) }));
     }
-    if (said.length) this.overlay("tip", "left:8px;bottom:8px").textContent = said.join("\n");
+    if (said.length) this.overlay("tip", "position:absolute;left:8px;bottom:8px;white-space:pre").textContent = said.join("\n");
   }
 
   overlay(className, style) {
@@ -343,13 +360,17 @@ export class LiveFigure {
   fitTokens() {
     if (!this.plot._fullLayout) return;
     const changes = {};
-    for (const [axis, tokens] of Object.entries(this.spec.tokens)) {
-      const { _length, range } = this.plot._fullLayout[`${axis}axis`], px = _length / Math.abs(range[1] - range[0]);
-      const every = Math.max(1, Math.ceil((axis === "x" ? Math.max(14, 8 * Math.min(8, longest(tokens))) : 13) / px));
-      if (this.every?.[axis] === every) continue;
-      this.every = { ...this.every, [axis]: every };
+    for (const [axis, tokens] of Object.entries(evaluate(this.spec.tokens, this.context))) {
+      const { _length, range } = this.plot._fullLayout[`${axis}axis`], px = _length / Math.abs(range[1] - range[0]), free = axis === "x" && this.spec.figure.layout.xaxis.tickangle === undefined;
+      const wide = free ? tokens.map(widthOf) : [], lie = wide.some((width, i) => (width + (wide[i + 1] ?? 0)) / 2 + 3 > px) ? -90 : 0; // labels that have no room beside each other stand upright
+      const every = Math.max(1, Math.ceil((axis === "y" || lie ? 13 : free ? 1 : Math.max(14, 8 * Math.min(8, longest(tokens)))) / px));
+      if (this.every?.[axis] === every + lie) continue;
+      this.every = { ...this.every, [axis]: every + lie };
       const places = tokens.map((_, i) => i).filter((i) => i % every === 0);
       Object.assign(changes, { [`${axis}axis.tickvals`]: places, [`${axis}axis.ticktext`]: places.map((i) => label(tokens[i])) });
+      if (!free) continue;
+      this.upright = lie ? Math.max(0, Math.ceil(Math.max(...wide)) - 12) : 0;
+      Object.assign(changes, { "xaxis.tickangle": lie, "margin.t": this.spec.figure.layout.margin.t }, this.size());
     }
     if (Object.keys(changes).length) this.Plotly.relayout(this.plot, changes);
   }
@@ -435,9 +456,10 @@ class Cursor {
 }
 
 const meets = (some, others) => { for (const one of some) if (others.has(one)) return true; return false; };
-// a token as an axis shows it: cut, and never read as markup
+// a token as a label: text, never markup
 const label = (token) => { const letters = [...String(token)]; return escaped(letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join("")}…` : String(token)); };
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const widthOf = (token) => [...String(token)].slice(0, LONGEST).reduce((sum, letter) => sum + (letter > "\u2e7f" ? WIDE_LETTER : LETTER), 0);
 const longest = (tokens) => tokens.reduce((most, token) => Math.max(most, token.length), 1);
 
 // the index of a heatmap's row or column, or of a point

@@ -18,7 +18,7 @@ export function poster({ figure: { data, layout }, bindings }, context, { width,
 
 function paint(canvas, z, scale, [low, high], { xaxis = {}, yaxis = {} }) {
   const small = document.createElement("canvas"), rows = z.length, columns = z[0]?.length ?? 0;
-  if (!columns) return;
+  if (!columns || !scale) return;
   [small.width, small.height] = [columns, rows];
   const brush = small.getContext("2d"), image = brush.createImageData(columns, rows), colours = scale.map(([, hex]) => rgb(hex));
   for (let y = 0, i = 0; y < rows; y++) {

@@ -51,7 +51,7 @@ def states_of(view: RecurrentView):
             "snapshot": int(rng.integers(snapshots)),
             "unit": int(rng.integers(count)),
             "time": int(rng.integers(time)),
-            "point": str(rng.choice(view.points)),
+            "gate": str(rng.choice(view.points)),
             "sort": str(rng.choice(list(view.sorts))),
             "theme": str(rng.choice(["light", "dark"])),
         }
@@ -62,11 +62,11 @@ def test_units_stand_in_their_order_with_their_own_values(kind):
     view = recurrent_view(kind)
     live = units(view)
     for state in states_of(view):
-        figure, point, sort = live.at(**state), view.points.index(state["point"]), view.sorts[state["sort"]]
+        figure, point, sort = live.at(**state), view.points.index(state["gate"]), view.sorts[state["sort"]]
         order = [int(name.strip("\u2060")) for name in figure.data[0].y]
         expected = range(5) if sort is None else np.argsort(-np.abs(sort[point, -1]), kind="stable")
         assert order == list(expected), "the order is that of the end of training"
-        np.testing.assert_array_equal(figure.data[0].z, view.values[state["point"]][state["snapshot"]].T[order])
+        np.testing.assert_array_equal(figure.data[0].z, view.values[state["gate"]][state["snapshot"]].T[order])
         assert figure.layout.shapes[0].y0 == order.index(state["unit"]) - 0.5
         assert figure.layout.shapes[0].x0 == state["time"] - 0.5
         shown = figure.layout.yaxis.ticktext
@@ -94,7 +94,7 @@ def test_one_unit_over_tokens_and_training(kind):
         values = np.concatenate([view.values[point][snapshot, :, unit] / view.limit(point)[unit] for point in order])
         room = np.repeat([0.39 if point in ("candidate", "cell", "hidden") else 0.78 for point in order], len(TOKENS))
         np.testing.assert_allclose(bars, -values * room, rtol=1e-5)
-        np.testing.assert_array_equal(training.at(**state).data[0].z, view.values[state["point"]][:, :, unit].T)
+        np.testing.assert_array_equal(training.at(**state).data[0].z, view.values[state["gate"]][:, :, unit].T)
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -127,7 +127,7 @@ def test_what_units_follow_is_told_in_four_ways():
     view = recurrent_view("rnn", tokens=["3", "2"] * 30)
     view.correlations[:] = 0.0
     sentence = lambda: units(recurrent_view("rnn", view.tokens, correlations=view.correlations)).sentence(  # noqa: E731
-        snapshot=1, point="hidden", sort="follows parity"
+        snapshot=1, gate="hidden", sort="follows parity"
     )
     parity = view.correlations[0, 0, 1]
     parity[3] = -0.1
@@ -164,9 +164,9 @@ def test_what_a_unit_does_with_its_state(gate, new, kind, words):
     view.values["candidate"][0, :, 0] = new
     view.values["cell"][:] = 0.5
     assert MEMORY_KINDS[view.memory.arrays["kind"].values[0, 0]] == kind
-    sentence = unit_over_tokens(view).sentence(point="hidden")
+    sentence = unit_over_tokens(view).sentence(gate="hidden")
     assert words in sentence and ("where it holds" in sentence) == (kind == "switches")
-    many = units(view).sentence(point="hidden", sort="memory")
+    many = units(view).sentence(gate="hidden", sort="memory")
     assert ("hold and rewrite: **1 of 1**" in many) == (kind == "switches")
 
 
@@ -174,10 +174,10 @@ def test_a_unit_that_nothing_can_be_told_of():
     view = recurrent_view("lstm", snapshots=1, units=1)
     view.values["cell"][:] = 0.0
     view.correlations[:] = 0.0
-    assert unit_over_tokens(view).sentence(point="hidden").startswith("By the forget gate alone, over all 6 tokens")
+    assert unit_over_tokens(view).sentence(gate="hidden").startswith("By the forget gate alone, over all 6 tokens")
     still = recurrent_view("rnn")
     still.correlations[:] = 0.0
-    assert unit_over_tokens(still).sentence(point="hidden") == "It does not move on this input."
+    assert unit_over_tokens(still).sentence(gate="hidden") == "It does not move on this input."
 
 
 def test_how_a_swing_changed():
@@ -185,7 +185,7 @@ def test_how_a_swing_changed():
         view = recurrent_view("rnn", snapshots=len(swings), units=1)
         for snapshot, swing in enumerate(swings):
             view.values["hidden"][snapshot, :, 0] = [0, swing, 0, 0, 0, 0]
-        return unit_over_training(view).sentence(point="hidden")
+        return unit_over_training(view).sentence(gate="hidden")
 
     assert "**grew** from 0.20 to **0.80**; it was half way by step **10**." in sentence(0.2, 0.6, 0.8)
     assert "**shrank** from 0.80 to **0.20**; it was half way by step **100**." in sentence(0.8, 0.7, 0.2)
@@ -196,11 +196,11 @@ def test_how_a_swing_changed():
 def test_gates_are_open_and_states_are_large():
     view = recurrent_view("lstm")
     mean = float(view.values["forget"][1].mean())
-    assert f"forget gate: **{mean:.2f}** open" in units(view).sentence(snapshot=1, point="forget", sort="index")
+    assert f"forget gate: **{mean:.2f}** open" in units(view).sentence(snapshot=1, gate="forget", sort="index")
     size = float(np.abs(view.values["cell"][1]).mean())
-    assert f"cell: **{size:.2f}** in size" in units(view).sentence(snapshot=1, point="cell", sort="index")
+    assert f"cell: **{size:.2f}** in size" in units(view).sentence(snapshot=1, gate="cell", sort="index")
     full = int((view.saturation[view.points.index("cell"), 2] >= 0.9).sum())
-    assert f"cell: **{full} of 5** units" in units(view).sentence(snapshot=2, point="cell", sort="saturation")
+    assert f"cell: **{full} of 5** units" in units(view).sentence(snapshot=2, gate="cell", sort="saturation")
 
 
 def test_gradients_that_vanish_are_exact_and_told_with_three_digits():
@@ -224,7 +224,7 @@ def test_gradients_that_vanish_are_exact_and_told_with_three_digits():
 def test_typed_text_is_never_markup():
     tokens = ["<b>x</b>", "&amp;", "a<br>b", "**"]
     view = recurrent_view("lstm", tokens)
-    for figure in (units(view).at(point="hidden", sort="index"), unit_over_tokens(view).at(point="hidden")):
+    for figure in (units(view).at(gate="hidden", sort="index"), unit_over_tokens(view).at(gate="hidden")):
         assert figure.data[0].x[2] == "a&lt;br&gt;b (2)" and figure.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
     names = path(view, "hidden").point_names
     assert (names is not None and names.text[1] == "&lt;b&gt;x…") or "&lt;" in str(names.text[1])
