@@ -1,15 +1,14 @@
 // BertViz's own head, model and neuron views of the tensors on this page, in a frame that can reach nothing else.
 
 import { askArrays, askText } from "./api.js";
-import { dark, token } from "./colour.js";
-import { about, axes, heads, isBertViz, momentWords, pointOf, question, step, weights } from "./current.js";
+import { axes, heads, isBertViz, momentWords, pointOf, question, step, weights } from "./current.js";
 import { make } from "./dom.js";
-import { Figure } from "./figure.js";
 import { Latest } from "./latest.js";
+import { rasterised, save } from "./live/exports.js";
 import { sentences } from "./sentences.js";
 import { shown, state } from "./store.js";
 import { shortened } from "./token_labels.js";
-import { language, say } from "./words.js";
+import { language, say, sayInto } from "./words.js";
 
 const MOST_LINES = 60000; // BertViz draws about 23,000 lines a second
 const MOST_SENT = 5 * MOST_LINES; // weights handed over, of which the head view draws one layer
@@ -18,11 +17,13 @@ const LETTERS = 11; // of a token: what fits into BertViz's boxes
 
 export class BertViz {
   constructor(parent) {
-    this.figure = new Figure(parent, { title: "BertViz", className: "bertviz", about, name: () => `${state.run}-${state.group}-bertviz-${state.focus}-step${step()}`, keep: {
-      svg: () => this.svg(), csv: () => this.csv() } });
+    this.title = make("h3");
+    this.caption = make("p", { class: "caption", "aria-live": "polite" });
+    this.keep = make("div", { class: "keep" }, ...["png", "svg", "csv"].map((kind) => make("button", {
+      type: "button", class: "small", title: say("keep", { kind: kind.toUpperCase() }), onclick: () => this.save(kind) }, kind.toUpperCase())));
     this.status = make("p", { class: "nothing", hidden: true });
     this.holder = make("div", { class: "bertviz-frame" });
-    this.figure.body.append(this.status, this.holder);
+    parent.append(make("figure", { class: "figure bertviz" }, make("div", { class: "figure-head" }, this.title), this.status, this.holder, this.caption, this.keep));
     this.pages = {};
     this.vectors = new Latest({ ask: (body) => askArrays("vectors", body), take: (answer) => this.send(answer), refuse: (sentence) => this.say(sentence) });
     new ResizeObserver(() => this.widened()).observe(this.holder);
@@ -31,7 +32,7 @@ export class BertViz {
 
   async draw() {
     const view = state.focus, [, layers, count, rows, columns] = heads().shape;
-    this.figure.title.textContent = say(`focus.${view}`);
+    this.title.textContent = say(`focus.${view}`);
     this.vectors.forget();
     const perLayer = count * rows * columns, lines = view === "neuron" ? 8 * rows * columns + (rows + 2 * columns) * 64 : perLayer;
     if (lines > MOST_LINES) {
@@ -70,7 +71,7 @@ export class BertViz {
       name: null, attn: layers.map((layer) => nested(values.at(state.snapshot, layer))),
       left_text: rows.map((token) => shortened(token, LETTERS)), right_text: columns.map((token) => shortened(token, LETTERS)),
     };
-    const shared = { root_div_id: "drawing", display_mode: dark() ? "dark" : "light", ...this.surroundings() };
+    const shared = { root_div_id: "drawing", display_mode: state.theme, ...this.surroundings() };
     const [, all, count] = heads().shape, within = state.layer - layers[0];
     if (state.focus === "neuron") {
       one.queries = nested(vectors.arrays.queries);
@@ -85,12 +86,12 @@ export class BertViz {
     const said = [say(`bertviz_caption.${state.focus}`, words)];
     if (vectors && Math.abs(vectors.scale * Math.sqrt(vectors.arrays.keys.shape.at(-1)) - 1) > 1e-6) said.push(say("bertviz_scale"));
     if (vectors && ["alibi", "t5"].includes(shown.story.shape.position)) said.push(say("bertviz_bias"));
-    this.figure.say(sentences(...said));
+    sayInto(this.caption, sentences(...said));
   }
 
   // the room there is, and the page's own colours
   surroundings() {
-    const [ground, ink, line, soft] = ["--iv-card", "--iv-ink", "--iv-line", "--iv-soft"].map(token);
+    const [ground, ink, line, soft] = ["--iv-card", "--iv-ink", "--iv-line", "--iv-soft"].map((name) => getComputedStyle(document.body).getPropertyValue(name).trim());
     return { room: Math.max(LEAST_ROOM[state.focus], this.holder.clientWidth) - 2 * EDGE, colours: { ground, ink, line, soft } };
   }
 
@@ -124,7 +125,14 @@ export class BertViz {
   say(sentence) {
     this.status.hidden = sentence === null;
     this.status.textContent = sentence ?? "";
-    this.holder.hidden = this.figure.keep.hidden = this.figure.caption.hidden = sentence !== null;
+    this.holder.hidden = this.keep.hidden = this.caption.hidden = sentence !== null;
+  }
+
+  async save(kind) {
+    const name = `${state.run}-${state.group}-bertviz-${state.focus}-step${step()}.${kind}`;
+    if (kind === "csv") return save(name, new Blob([this.csv()], { type: "text/csv" }));
+    const svg = await this.svg();
+    save(name, kind === "svg" ? new Blob([svg], { type: "image/svg+xml" }) : await rasterised(svg));
   }
 
   svg() {

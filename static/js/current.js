@@ -4,8 +4,6 @@ import { shown, state } from "./store.js";
 import { shortened } from "./token_labels.js";
 import { inLanguage, say } from "./words.js";
 
-const FAINT = 0.25; // maps whose largest weight is below this are coloured up to that weight
-
 export const heads = () => shown.look.heads.find(({ name }) => name === state.group);
 export const ready = () => Boolean(shown.look && state.group && heads());
 export const weights = () => shown.look.arrays[`${state.group}.weights`];
@@ -16,7 +14,6 @@ export const pointOf = (layer) => heads().points[layer].replace(/\.weights$/, ""
 // A recurrent decoder has one alignment and no heads.
 export const isAlignment = () => !heads().points[0].includes("blocks");
 export const headTitle = () => (isAlignment() ? say("alignment_title") : say("one_head_title", { head: headName() }));
-export const who = () => (isAlignment() ? say("who_alignment") : say("who_head", { head: headName() }));
 export const isBertViz = () => ["head", "model", "neuron"].includes(state.focus);
 
 export function axes() {
@@ -42,11 +39,4 @@ export function firstCell() {
     if (value(column) > value(best)) best = column;
   }
   return { query: row, key: best };
-}
-
-// The weight that gets the strongest colour: 1, unless all are so small that nothing could be seen.
-export function darkest({ data, unit }) {
-  let most = 0;
-  for (let i = 0; i < data.length; i++) if (data[i] > most) most = data[i];
-  return most * unit < FAINT && most > 0 ? most * unit : 1;
 }
