@@ -2,7 +2,10 @@
 
     figures.attention(tape)            every head's map; attention(tape, layer=1, head=0): one of them
     figures.attention(run.replay(…))   the same with a slider over the snapshots of training
+    figures.gates(tape)                every unit of a recurrent layer over the tokens; gate="forget": one of its gates
+    figures.positions(table)           a table of position vectors (position, dimension)
     figures.training(run)              loss and accuracy over the steps
+    figures.diagram(core.anatomy(model))   the model's parts and what flows between them
 
 Tensors are taken as they come: anything that `numpy.asarray` reads.
 """
@@ -17,10 +20,17 @@ import numpy as np
 
 from app.figures.attention import all_heads, one_head
 from app.figures.attention_view import AttentionView
-from app.figures.expressions import Array
+from app.figures.expressions import Array, Fill, Format
+from app.figures.gates import units
+from app.figures.gates_view import RecurrentView
 from app.figures.live import Live
+from app.figures.positions.parts import matrix_map
+from app.figures.theme import SIGNED
 from app.figures.training import TrainingView, timeline
 
+RECURRENT = re.compile(
+    r"(?P<layer>.*layers\.\d+\.(fwd|bwd))\.(?P<point>forget|reset|input|update|candidate|output|cell|hidden)"
+)
 WEIGHTS = re.compile(r"(?P<stack>.*?)blocks\.(?P<layer>\d+)\.(?P<kind>attn|cross)\.weights")
 Tape = Mapping[str, Any]  # `core.Tape`: point → tensor (batch, …)
 
@@ -71,6 +81,57 @@ def _attention_points(tape: Tape) -> dict[str, list[str]]:
     if not points:
         raise ValueError('There is no attention on this tape: capture "*.weights" of a model that has some.')
     return {name: [point for _, point in sorted(of)] for name, of in points.items()}
+
+
+def gates(
+    tapes: Tape | Sequence[Tape],
+    tokens: Sequence[str] | None = None,
+    *,
+    layer: str | None = None,
+    gate: str = "hidden",
+    example: int = 0,
+) -> Live:
+    """Gates and states of a recurrent layer, on one tape or on one for each snapshot: units × tokens.
+
+    layer: "layers.0.fwd", where there are several; gate: "hidden", "cell", "forget", "input", …
+    """
+    several: list[Tape] = [tapes] if isinstance(tapes, Mapping) else list(tapes)
+    points = [match for match in map(RECURRENT.fullmatch, several[0]) if match]
+    if not points:
+        raise ValueError('There are no gates on this tape: capture "*layers.*" of a model that has some.')
+    name = layer or points[0]["layer"]
+    values = {
+        match["point"]: np.stack([np.asarray(tape[match[0]])[example] for tape in several]).astype(np.float32)
+        for match in points
+        if match["layer"] == name
+    }  # point → (snapshot, time, unit)
+    if gate not in values:
+        raise ValueError(f"Layer {name!r} has no {gate!r} on this tape; it has {', '.join(values) or 'nothing'}.")
+    kind = "lstm" if "forget" in values else "gru" if "update" in values else "rnn"
+    words = [str(token) for token in tokens] if tokens is not None else list(map(str, range(values[gate].shape[1])))
+    initial = {
+        state: np.zeros(values[state][:, 0].shape, np.float32) for state in ("hidden", "cell") if state in values
+    }
+    view = RecurrentView(name, kind, words, list(range(len(several))), values, initial)
+    return units(view).fixed(gate=gate, sort="index")
+
+
+def positions(table: Any) -> Live:
+    """A table of position vectors (position, dimension): `core.layers.positions.Sinusoidal(64, 32).table`, a learned one, …"""
+    values = np.asarray(table, np.float32)
+    limit = float(np.abs(values).max()) or 1.0
+    return matrix_map(
+        Array("table", values)[()],
+        values.shape,
+        limits=(-limit, limit),
+        scale=SIGNED,
+        ends=(Fill("{x:.2f}", x=-limit), Fill("{x:.2f}", x=limit)),
+        names=(Format("position"), Format("dimension")),
+        hover=Fill("{p}, {d}: {x}<extra></extra>", p="%{y}", d="%{x}", x="%{z:.4f}"),
+        file="positions",
+        title=Format("The table"),
+        caption=Format("**{length}** positions × **{width}** dimensions.", length=len(values), width=values.shape[1]),
+    )
 
 
 def training(run: Any) -> Live:
