@@ -9,9 +9,10 @@ from __future__ import annotations
 import torch
 
 import core
+from app import figures
 from core.analysis.measures import induction
 from core.analysis.training_events import ROLE_THRESHOLD
-from demos.runner import DemoRunner, heatmap, run_demo
+from demos.runner import DemoRunner, run_demo
 
 
 def demo(runner: DemoRunner) -> dict[str, float]:
@@ -33,10 +34,7 @@ def demo(runner: DemoRunner) -> dict[str, float]:
     )
     print(f"  accuracy {accuracy:.1%}; without that head {without_one:.1%}; without all of them {without_all:.1%}")
     tokens = run.task.show(ids[0].tolist())
-    weights = tape[f"blocks.{layer}.attn.weights"][0, head]
-    runner.save_figure(
-        "induction_head", heatmap(weights, tokens, tokens, f"Head {layer}.{head}: weights by query and key")
-    )
+    runner.save_figure("induction_head", figures.attention(tape, tokens, layer=layer, head=head))
     return {"score": scores[layer, head], "whole": accuracy, "without": without_all}
 
 

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 import torch
 
 import core
+from app.figures.live import Live
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,11 @@ class DemoRunner:
         run.model.eval()
         return run
 
-    def save_figure(self, name: str, figure: go.Figure) -> None:
+    def save_figure(self, name: str, figure: go.Figure | Live) -> None:
         self.out.mkdir(parents=True, exist_ok=True)
         path = self.out / f"{name}.html"
+        if isinstance(figure, Live):
+            figure = figure.scrubbed()
         figure.update_layout(template="plotly_white", font={"size": 15})
         figure.write_html(path, include_plotlyjs=True)
         print(f"  picture: {path}")
