@@ -1,11 +1,13 @@
 """Live figures as a file: one HTML page with figures, arrays, the player and Plotly in it, that scrubs from disk.
 
-Every key of the state that chooses slices gets a slider. Arrays are stored once, in base64, as the page's route sends them.
+Every key of the state that chooses slices gets a slider. Arrays are stored once, as the page's route sends them, compressed,
+in base64.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import re
 from html import escape
@@ -20,6 +22,7 @@ from app.figures.live import Live, untranslated
 from app.figures.theme import TEMPLATES
 from app.paths import STATIC
 
+PLOTLY = Path(plotly.__file__).parent / "package_data/plotly.min.js"
 SCRIPTS = (
     "payload.js",
     *(
@@ -56,8 +59,8 @@ body { margin: 0; background: var(--iv-paper); color: var(--iv-ink); font: 15px/
 """
 PLAY = """
 const page = JSON.parse(document.getElementById("page").textContent);
-const bytes = Uint8Array.from(atob(page.arrays), (c) => c.charCodeAt(0)).buffer;
-const { arrays } = unpack(bytes), Plotly = window.Plotly;
+const bytes = Uint8Array.from(atob(page.arrays), (c) => c.charCodeAt(0));
+const { arrays } = unpack(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer()), Plotly = window.Plotly;
 const state = page.state, sliders = {};
 const player = new Player({ state, templates: page.templates, plotly: async () => Plotly, set });
 function set(changes) {
@@ -102,23 +105,25 @@ def write_html(
         "templates": TEMPLATES,
         "keys": keys,
         "state": whole,
-        "arrays": base64.b64encode(packed).decode(),
+        "arrays": base64.b64encode(gzip.compress(packed, 6, mtime=0)).decode(),
     }
-    library = (
-        (Path(plotly.__file__).parent / "package_data/plotly.min.js").read_text("utf-8") if plotlyjs is True else ""
-    )
-    script = f"<script>{library}</script>" if plotlyjs is True else f'<script src="{escape(str(plotlyjs))}"></script>'
-    css = CSS + (STATIC / "css/live.css").read_text("utf-8")
     text = json.dumps(page, ensure_ascii=False, default=_plain).replace("<", "\\u003c")
-    filled: dict[str, str] = {
+    Path(path).write_text(page_html(text, title, whole["theme"], whole["language"], plotlyjs), "utf-8")
+
+
+def page_html(page: str, title: str, theme: str, language: str, plotlyjs: str | bool = True) -> str:
+    """The page around the JSON of its figures."""
+    library = PLOTLY.read_text("utf-8") if plotlyjs is True else ""
+    filled = {
         "title": escape(title),
-        "css": css,
-        "plotly": script,
-        "page": text,
+        "css": CSS + (STATIC / "css/live.css").read_text("utf-8"),
+        "plotly": f"<script>{library}</script>" if library else f'<script src="{escape(str(plotlyjs))}"></script>',
+        "page": page,
         "script": inlined() + PLAY,
+        "language": language,
+        "theme": theme,
     }
-    filled |= {"language": whole["language"], "theme": whole["theme"]}
-    Path(path).write_text(re.sub(r"\{(\w+)\}", lambda field: filled[field[1]], PAGE), "utf-8")
+    return re.sub(r"\{(\w+)\}", lambda field: filled[field[1]], PAGE)
 
 
 def inlined() -> str:

@@ -244,6 +244,7 @@ class Live:
             "label_rows": self.label_rows,
             "label_width": self.label_width,
             "names": self.names,
+            "keys": self.keys(),
             "highest": self.highest,
             "reads": self.reads,
             "zoom": self.zoom,

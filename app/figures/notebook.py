@@ -24,7 +24,7 @@ from app.figures.expressions import Array, Fill, Format
 from app.figures.gates import units
 from app.figures.gates_view import RecurrentView
 from app.figures.live import Live
-from app.figures.positions.parts import matrix_map
+from app.figures.position_schemes.parts import matrix_map
 from app.figures.theme import SIGNED
 from app.figures.training import TrainingView, timeline
 

@@ -11,6 +11,7 @@ from app.routes import (
     attention,
     build,
     checkpoints,
+    exports,
     fine_tuning,
     gates,
     generation,
@@ -21,5 +22,17 @@ from app.routes import (
 )
 
 router = APIRouter(prefix="/api")
-for part in (runs, attention, similar_heads, build, checkpoints, fine_tuning, gates, positions, train, generation):
+for part in (
+    runs,
+    exports,
+    attention,
+    similar_heads,
+    build,
+    checkpoints,
+    fine_tuning,
+    gates,
+    positions,
+    train,
+    generation,
+):
     router.include_router(part.router)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import gzip
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-import plotly
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse
 
+from app.figures.html import PLOTLY, page_html
 from app.figures.theme import TEMPLATES
 
 router = APIRouter(prefix="/ours")
-PLOTLY = Path(plotly.__file__).parent / "package_data/plotly.min.js"
 CACHED = {"cache-control": "max-age=86400", "vary": "accept-encoding"}
 
 
@@ -35,3 +33,11 @@ def plotly_bundle(request: Request) -> Response:
 def templates() -> dict[str, Any]:
     """Plotly's templates for light and dark."""
     return TEMPLATES
+
+
+@router.get("/page.html")
+def page_template() -> Response:
+    """A page that holds the player and Plotly; the browser puts figures in place of __PAGE__ and saves it as a file."""
+    text = page_html("__PAGE__", "InnerView", "__THEME__", "__LANGUAGE__").encode()
+    headers = CACHED | {"content-encoding": "gzip"}
+    return Response(gzip.compress(text, 6), media_type="text/html; charset=utf-8", headers=headers)

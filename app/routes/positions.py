@@ -12,7 +12,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from app import payload
-from app.figures import positions as figures
+from app.figures import position_schemes as figures
 from app.figures.live import Live
 from app.routes.runs import binary_response
 from app.service import positions

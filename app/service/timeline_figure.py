@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.figures.live import Live
 from app.figures.training import Event, TrainingView, timeline
 from app.i18n import TRANSLATIONS, translate_message
 from app.service.attention_stack import stack_name
@@ -15,6 +16,10 @@ TELLING = ("induction", "alignment")  # roles whose heads are named before those
 
 
 def timeline_spec(run: Run, events: list[TrainingEvent], held_out: float | None) -> dict[str, Any]:
+    return run_timeline(run, events, held_out).spec(translate_message, list(TRANSLATIONS))
+
+
+def run_timeline(run: Run, events: list[TrainingEvent], held_out: float | None) -> Live:
     view = TrainingView(
         [step.index for step in run.steps],
         [step.loss for step in run.steps],
@@ -25,7 +30,7 @@ def timeline_spec(run: Run, events: list[TrainingEvent], held_out: float | None)
         held_out,
         file=run.recipe.family,
     )
-    return timeline(view).spec(translate_message, list(TRANSLATIONS))
+    return timeline(view)
 
 
 def figure_event(event: TrainingEvent) -> Event:

@@ -51,4 +51,5 @@ export const getStory = async (name) => (await ask(`runs/${encodeURIComponent(na
 export const getLook = async (question) => unpack(await (await ask("look", question)).arrayBuffer());
 export const askJson = async (path, body) => (await ask(path, body)).json();
 export const askArrays = async (path, body) => unpack(await (await ask(path, body)).arrayBuffer());
+export const askBlob = async (path, body) => (await ask(path, body)).blob();
 export const askText = async (path, body) => (await ask(path, body)).text();

@@ -38,6 +38,24 @@ export function unpack(buffer) {
   return { ...header, arrays };
 }
 
+// The inverse: tensors as bytes.
+export function pack(arrays) {
+  const kind = (data) => Object.keys(TYPES).find((type) => type !== "f2" && TYPES[type] === data.constructor);
+  let offset = 0;
+  const entries = Object.entries(arrays).map(([name, { data, shape, unit }]) => {
+    const entry = { name, type: kind(data), shape, offset, ...(unit === 1 ? {} : { unit }) };
+    offset += Math.ceil(data.byteLength / 8) * 8;
+    return entry;
+  });
+  let header = JSON.stringify({ arrays: entries });
+  header += " ".repeat((8 - ((4 + new TextEncoder().encode(header).length) % 8)) % 8);
+  const head = new TextEncoder().encode(header), bytes = new Uint8Array(4 + head.length + offset);
+  new DataView(bytes.buffer).setUint32(0, head.length, true);
+  bytes.set(head, 4);
+  entries.forEach(({ name, offset: at }) => bytes.set(new Uint8Array(arrays[name].data.buffer, arrays[name].data.byteOffset, arrays[name].data.byteLength), 4 + head.length + at));
+  return bytes;
+}
+
 // IEEE 754 half precision as single: not every browser has a Float16Array
 let halves = null; // all there are
 export function fromHalf(bits) {

@@ -29,7 +29,7 @@ from core.jobs.outcome import load_outcome
 from core.runs.run import Run
 from core.runs.store import StoreError
 from core.training.snapshots import Snapshot
-from core.translatable import Text
+from core.translatable import Text, verbatim
 
 LOADED_RUNS_BYTES, MAX_LOADED_RUNS = 1_000_000_000, 32
 RESPONSE_CACHE_BYTES = 256_000_000  # of all responses of all sessions
@@ -213,6 +213,14 @@ def run_metadata(name: str) -> dict[str, Any]:
         ],
         "timeline": timeline_spec(run, loaded.events, loaded.facts["accuracy"]),
     }
+
+
+def entry_title(loaded: LoadedRun) -> Text:
+    """The title of an open run, wherever it came from."""
+    if isinstance(loaded.run, Run) and is_run_key(loaded.name):
+        return run_title(loaded.run.recipe, loaded.run.seed)
+    entry = run_entries().get(loaded.name)
+    return entry.title if entry else verbatim(loaded.name)
 
 
 def _trained_entry(loaded: LoadedRun, run: Run) -> RunEntry:

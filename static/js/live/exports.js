@@ -1,6 +1,7 @@
 // A figure as a file: PNG and SVG by Plotly, with its title, what it is of and its caption; CSV from the data it holds.
 
-import { evaluate } from "./expressions.js";
+import { pack } from "../payload.js";
+import { evaluate, keysOf } from "./expressions.js";
 
 const EDGE = 24, LINE = 1.45, LEAST = 420; // px around; height of a line in type sizes; px of width for the words
 const ruler = document.createElement("canvas").getContext("2d");
@@ -17,6 +18,24 @@ export function save(name, blob) {
   const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+// Figures as one page that scrubs from disk: the same player, their descriptions and arrays, in a file of its own.
+export async function pageOf(figures, address) {
+  const { state, templates } = figures[0].player.page, used = new Set(), all = Object.assign({}, ...figures.map(({ arrays }) => arrays));
+  for (const { spec } of figures) for (const key of keysOf({ ...spec, figure: null })) if (key.startsWith("#")) used.add(key.slice(1));
+  const packed = pack(Object.fromEntries([...used].filter((name) => all[name]).map((name) => [name, all[name]])));
+  const compressed = await new Response(new Blob([packed]).stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer();
+  const page = { figures: figures.map(({ spec }) => spec), templates, state, keys: Object.assign({}, ...figures.map(({ spec }) => spec.keys)), arrays: base64(new Uint8Array(compressed)) };
+  const text = JSON.stringify(page).replaceAll("<", "\\u003c"), template = await (await fetch(address)).text();
+  const filled = { PAGE: text, THEME: state.theme, LANGUAGE: state.language };
+  return new Blob([template.replace(/__(PAGE|THEME|LANGUAGE)__/g, (_, name) => filled[name])], { type: "text/html" });
+}
+
+function base64(bytes) {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 32768) text += String.fromCharCode(...bytes.subarray(at, at + 32768));
+  return btoa(text);
 }
 
 // An SVG that brings its own style, as a PNG of three times its size.

@@ -2,7 +2,7 @@
 
 import { make } from "../dom.js";
 import { say } from "../words.js";
-import { exportsOf, save } from "./exports.js";
+import { exportsOf, pageOf, save } from "./exports.js";
 import { player } from "./page.js";
 
 const ENLARGED = 24; // tokens from which on buttons enlarge a part
@@ -10,7 +10,7 @@ const ZOOM = [["+", "zoom_in", 2], ["−", "zoom_out", 0.5], ["⤢", "zoom_all",
 
 export class Picture {
   // about() → what the picture is of, for its files; keep: which files; name(), csv(figure): in place of the figure's own
-  constructor(parent, { className = "", about = () => "", keep = ["png", "svg", "csv"], name = null, csv = null } = {}) {
+  constructor(parent, { className = "", about = () => "", keep = ["png", "svg", "csv", "html"], name = null, csv = null } = {}) {
     Object.assign(this, { about, name, csv });
     this.zoomWhere = make("small", { class: "zoom-where" });
     this.zoomBar = make("div", { class: "zoom", hidden: true, title: say("zoom_hint") }, this.zoomWhere, ...ZOOM.map(([sign, words, times]) => make("button", {
@@ -44,6 +44,7 @@ export class Picture {
 
   async save(kind) {
     await this.figure.drawn;
+    if (kind === "html") return save(`${this.name?.() ?? this.figure.fileName}.html`, await pageOf([this.figure], new URL("ours/page.html", document.baseURI)));
     const file = kind === "csv" && this.csv ? new Blob([this.csv(this.figure)]) : await exportsOf(this.figure, this.about)[kind]();
     save(`${this.name?.() ?? this.figure.fileName}.${kind}`, file);
   }

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.figures import positions as figures
+from app.figures import position_schemes as figures
 from app.figures.live import Live
 from app.service import positions
 from app.service.experiments import extrapolation

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from app.figures.expressions import Affine, Array, Choose, Clamp, Expression, Fill, Format, State, Sum, Take
 from app.figures.live import Live
-from app.figures.positions.parts import (
+from app.figures.position_schemes.parts import (
     STYLES,
     by_offset,
     chosen_among,

@@ -11,7 +11,7 @@ from app.figures.axes import categories, tick_labels
 from app.figures.expressions import Array, Choose, Expression, Fill, Format, Sentences, State, Take
 from app.figures.live import Live
 from app.figures.numbers import write
-from app.figures.positions.parts import SCHEME_NAMES, chosen_among, matrix_map
+from app.figures.position_schemes.parts import SCHEME_NAMES, chosen_among, matrix_map
 from app.figures.theme import WEIGHT, colour, shade
 
 SAME = 1e-4  # differences below this are rounding

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from app.figures.expressions import Affine, Array, Choose, Clamp, Fill, Format, Sentences, State
 from app.figures.live import Live
-from app.figures.positions.parts import (
+from app.figures.position_schemes.parts import (
     SIDES,
     chosen_among,
     line_chart,

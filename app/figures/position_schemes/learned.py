@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from app.figures.expressions import Affine, Array, Choose, Expression, Fill, Format, Slice, State
 from app.figures.live import Live
-from app.figures.positions.parts import line_chart, matrix_map, shaded, told
+from app.figures.position_schemes.parts import line_chart, matrix_map, shaded, told
 from app.figures.theme import SIGNED, colour
 
 SIDE = 320  # px of a matrix of cosines

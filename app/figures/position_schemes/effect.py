@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from app.figures.expressions import Choose, Expression, Fill, Format, Sentences, State
 from app.figures.live import Live
 from app.figures.numbers import write
-from app.figures.positions.parts import SCHEME_NAMES, STYLES, line_chart, shaded, told
+from app.figures.position_schemes.parts import SCHEME_NAMES, STYLES, line_chart, shaded, told
 
 LEARNED = 0.95  # mean accuracy within the lengths of training from which a scheme counts as learned
 FAMILIES = {"transformer": Format("A Transformer")}

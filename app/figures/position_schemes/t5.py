@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from app.figures.expressions import Array, Choose, Fill, Format
 from app.figures.live import Live
-from app.figures.positions.parts import SIDES, STYLES, chosen_among, line_chart, matrix_map, told
+from app.figures.position_schemes.parts import SIDES, STYLES, chosen_among, line_chart, matrix_map, told
 from app.figures.theme import WEIGHT, colour, shade
 
 DASHES = ("solid", "7px,3px", "2px,3px", "9px,3px,2px,3px")
