@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import core
-from app.service import gates, positions
+from app.service import gate_gradients, positions
 from app.service.build import activations
 from app.service.runs import shipped
 from core.analysis import costs
@@ -15,7 +15,7 @@ from core.seeding import seeded
 SMALL = core.configure("gpt", n_layers=1, n_heads=2, d_model=8, vocab_size=10)
 INITIALISATIONS = {
     "shipped run": lambda: shipped.load("parity-rnn"),
-    "untrained gradients": lambda: gates._untrained_model(core.configure("rnn", d_hidden=4), 0),
+    "untrained gradients": lambda: gate_gradients._untrained_model(core.configure("rnn", d_hidden=4), 0),
     "thumbnail": lambda: activations.point_activations(SMALL, "logits", None, None, 4, 4),
     "measured costs": lambda: costs.build_seeded(SMALL),
     "no positions": lambda: positions.no_positions("a b", "reverse", 0),

@@ -59,7 +59,7 @@ def view(page: Page, way: str) -> None:
 
 
 def arithmetic_shown(page: Page, step: int) -> dict[str, str]:
-    expect(page.locator(".arithmetic .figure-tools small")).to_contain_text(f"step {step}")
+    expect(page.locator(".arithmetic > .figure-head small")).to_contain_text(f"step {step}")
     expect(page.locator(".figure.arithmetic")).not_to_have_class(re.compile("waiting"))
     return page.evaluate(
         "Object.fromEntries([...document.querySelectorAll('.sum dd')].map((d) => [d.dataset.part, d.dataset.value]))"
@@ -106,7 +106,7 @@ def test_a_clicked_cell_shows_its_arithmetic_and_keeps_it_in_step(new_page, firs
     for moment, layer, head in ((len(arrays.steps) - 1, *selected), (5, *selected), (9, 0, 1)):
         move(page, snapshot=moment, layer=layer, head=head)
         step = arrays.steps[moment]
-        expect(page.locator(".arithmetic .figure-tools small")).to_contain_text(f"Head {layer}.{head}")
+        expect(page.locator(".arithmetic > .figure-head small")).to_contain_text(f"Head {layer}.{head}")
         parts = arithmetic_shown(page, step)
         cell = attention_arithmetic.weight_arithmetic(
             run, model_input, step, f"blocks.{layer}.attn", head, query, key
@@ -268,16 +268,16 @@ def test_512_tokens_by_144_heads_are_pooled_at_first_and_exact_on_the_way(new_pa
     page.mouse.move(*place_of(page, ".one-head", 200, 200))
     for _ in range(6):
         page.mouse.wheel(0, -100)
-    expect(page.locator(".zoom-where")).to_contain_text("rows")
+    expect(page.locator(".one-head .zoom-where")).to_contain_text("rows")
     page.locator(".one-head .plot").focus()
     page.keyboard.press("0")
-    expect(page.locator(".zoom-where")).to_be_empty()
+    expect(page.locator(".one-head .zoom-where")).to_be_empty()
     page.locator(".one-head").get_by_role("button", name=WORDS["en"]["zoom_in"]).click()
-    expect(page.locator(".zoom-where")).to_contain_text("rows")
-    window = page.locator(".zoom-where").inner_text()
+    expect(page.locator(".one-head .zoom-where")).to_contain_text("rows")
+    window = page.locator(".one-head .zoom-where").inner_text()
     move(page, snapshot=0, head=2)
     wait_until_exact(page)
-    expect(page.locator(".zoom-where")).to_have_text(window)
+    expect(page.locator(".one-head .zoom-where")).to_have_text(window)
     view(page, "model")
     expect(page.locator(".bertviz .nothing")).to_contain_text(f"{144 * 512 * 512:,} here, more than")
     assert page.locator("iframe").count() == 0

@@ -84,8 +84,8 @@ def test_the_attention_tab_shows_what_core_and_transformers_compute(new_page, th
         model(torch.tensor([tokenizer.encode(SENTENCE)]))
     for layer in range(6):
         np.testing.assert_allclose(weights[layer], tape[f"blocks.{layer}.attn.weights"][0], atol=1e-5)
-    page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 3, head: 7, cell: [5, 0] }))")
-    expect(page.locator(".one-cell .figure-tools")).to_have_text("Head 3.7")
+    page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 3, head: 7, query: 5, key: 0 }))")
+    expect(page.locator(".arithmetic > .figure-head .figure-tools")).to_have_text("Head 3.7")
     page.wait_for_function(
         "(expected) => Math.abs(document.querySelector('.one-cell dd.weight').dataset.value - expected) < 1e-4",
         arg=float(theirs[3, 7, 5, 0]),
@@ -126,12 +126,12 @@ def test_a_head_of_the_toy_is_found_in_the_real_model(new_page):
         loading.click()
     expect(card).to_have_text("0.96")
     expect(panel.locator(".bridge-card")).to_have_count(6)
-    expect(panel.locator(".caption")).to_contain_text("0.2 is most like head 0.3 of Induction GPT: likeness 0.96")
+    expect(panel.locator("> .caption")).to_contain_text("0.2 is most like head 0.3 of Induction GPT: likeness 0.96")
     expect(panel.locator(".bridge-about")).to_contain_text(
         "Left out of the comparison, though not of the maps: [CLS] [SEP]"
     )
     page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 1, head: 1 }))")  # it goes with the focus
-    expect(panel.locator(".caption")).to_contain_text("None is alike")
+    expect(panel.locator("> .caption")).to_contain_text("None is alike")
     page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 0, head: 3 }))")
     expect(card).to_have_text("0.96")
     for kind in ("csv", "svg", "png"):
@@ -178,7 +178,7 @@ def test_512_tokens_travel_pooled_and_one_head_is_exact(new_page):
     page.locator("#input").fill("the water and the house " * 102)
     wait_until(page, "s.shown.look.heads[0].shape[3] === 512", 60)
     assert page_state(page, "s.shown.look.heads[0].pooled") == 4
-    page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 5, head: 11, cell: [300, 7] }))")
+    page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 5, head: 11, query: 300, key: 7 }))")
     model = transformers.AutoModel.from_pretrained(folder(), attn_implementation="eager").eval()
     ids = transformers.AutoTokenizer.from_pretrained(folder(), model_max_length=512)
     with torch.no_grad():

@@ -69,7 +69,7 @@ def test_overlaps_cuts_and_empty_pictures_would_be_seen(new_page):
             const [first, second] = document.querySelectorAll('.attention-views h3');
             second.style.cssText = `position: fixed; left: ${first.getBoundingClientRect().x}px; top: ${first.getBoundingClientRect().y}px`;
             document.querySelectorAll('.one-head :is(.trace, .hm, .heatmaplayer)').forEach((e) => e.replaceChildren());
-            document.querySelector('.timeline .annotation-text').setAttribute('x', -400);
+            [...document.querySelectorAll('.timeline .annotation-text')].at(-1).setAttribute('transform', 'translate(3000 0)');
             document.querySelector('.report .caption').textContent = '';
         }"""
     )

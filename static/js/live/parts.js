@@ -9,7 +9,7 @@ export class PartsPointer {
   constructor(figure) {
     Object.assign(this, { figure, plot: figure.plot, at: null });
     this.frame = Object.assign(document.createElement("i"), { className: "pointed", hidden: true });
-    this.tip = Object.assign(document.createElement("div"), { className: "tip", hidden: true });
+    this.tip = Object.assign(document.createElement("div"), { className: "tip part-tip", hidden: true });
     this.tip.setAttribute("role", "status");
     this.plot.append(this.frame, this.tip);
     const on = (kind, act) => this.plot.addEventListener(kind, act);

@@ -15,7 +15,7 @@ export class Picture {
     this.zoomWhere = make("small", { class: "zoom-where" });
     this.zoomBar = make("div", { class: "zoom", hidden: true, title: say("zoom_hint") }, this.zoomWhere, ...ZOOM.map(([sign, words, times]) => make("button", {
       type: "button", class: "small", title: say(words), "aria-label": say(words), onclick: () => this.figure?.zoom(times) }, sign)));
-    this.tools = make("div", { class: "figure-tools" }, this.zoomBar);
+    this.tools = make("div", { class: "figure-tools" });
     this.plot = make("div", { class: "plot" });
     this.caption = make("p", { class: "caption", "aria-live": "polite" });
     this.keep = make("div", { class: "keep" }, ...keep.map((kind) => make("button", {
@@ -29,6 +29,7 @@ export class Picture {
   show(spec, arrays) {
     this.element.hidden = !spec;
     if (!spec) return;
+    if (spec.zoom) this.tools.prepend(this.zoomBar);
     this.zoomBar.hidden = !spec.zoom || Math.max(...Object.values(spec.arrows).map(([, count]) => count)) < ENLARGED;
     this.plot.hidden = spec.height === 0; // only words: there is nothing to keep
     for (const button of this.keep.children) button.disabled = spec.height === 0;

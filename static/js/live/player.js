@@ -224,7 +224,10 @@ export class LiveFigure {
     if (this.spec.parts) return void (this.parts = new PartsPointer(this));
     this.plot.on("plotly_click", ({ points: [point] }) => Object.keys(this.spec.click).length && !this.spec.cursor && this.player.page.set(this.picked(point)));
     this.plot.addEventListener("click", (event) => this.pickRow(event));
-    this.plot.on("plotly_treemapclick", () => false); // an area is chosen, not enlarged
+    this.plot.on("plotly_treemapclick", ({ points: [point] }) => { // an area is chosen, not enlarged
+      this.player.page.set(this.picked(point));
+      return false;
+    });
     this.plot.on("plotly_hover", ({ points: [point] }) => {
       this.hovered = Object.keys(this.spec.click).length ? point : null;
       this.pointFrom((axis) => indexOf(point, axis));
@@ -261,7 +264,9 @@ export class LiveFigure {
 
   // A click on a row's name, left of the plot, chooses the row alone.
   pickRow({ clientX, clientY }) {
-    const { xaxis, yaxis } = this.plot._fullLayout, box = this.plot.getBoundingClientRect(), at = clientY - box.top - yaxis._offset;
+    const { xaxis, yaxis } = this.plot._fullLayout;
+    if (!xaxis || !yaxis) return; // a treemap has none
+    const box = this.plot.getBoundingClientRect(), at = clientY - box.top - yaxis._offset;
     if (clientX - box.left >= xaxis._offset || at < 0 || at > yaxis._length || this.spec.cursor) return;
     const uses = (from, axis) => from === axis || keysOf(from).has(axis), y = Math.round(yaxis.p2l(at));
     const rows = Object.entries(this.spec.click).filter(([, from]) => uses(from, "y") && !uses(from, "x"));
