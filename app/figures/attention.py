@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from app.figures.attention_view import CHOSEN, AttentionView
-from app.figures.axes import categories, label_room, token_axes
+from app.figures.axes import categories, end_room, label_room, token_axes
 from app.figures.expressions import Affine, Array, Choose, Clamp, Expression, Fill, Format, Sentences, State, Tile
 from app.figures.live import Live
 from app.figures.theme import SIGN, WEIGHT, colour
@@ -264,17 +264,18 @@ def _map(view: AttentionView, values: Expression, limit: Any) -> Live:
         ),
         {
             **axes,
-            "margin": {"l": label_room(rows), "r": 6, "t": 26, "b": 36},
+            "margin": {"l": label_room(rows), "r": end_room(columns), "t": 26, "b": 36},
             "annotations": [{"xref": "paper", "x": 0.36, "xanchor": "left", "yref": "paper", "y": 0, "yshift": -9, "yanchor": "top", "showarrow": False}],
             "shapes": [{"type": "rect", "line": {"width": 2.5}}, *hidden],
         },
     )  # fmt: skip
+    room = Affine(State("width"), 1 / (label_room(rows) + 320), whole=True)  # 0: none beside the colour bar
     bindings: dict[str, Any] = {
         "data[0].z": values,
         "data[0].zmax": limit,
         "data[0].colorscale": WEIGHT,
         "data[0].hovertemplate": hover,
-        "layout.annotations[0].text": Format("Rows look, columns are seen."),
+        "layout.annotations[0].text": Choose(room, ["", Format("Rows look, columns are seen.")]),
         "layout.annotations[0].font.color": colour("mute"),
         "layout.shapes[0].x0": Affine(State("key"), offset=-0.5),
         "layout.shapes[0].x1": Affine(State("key"), offset=0.5),

@@ -68,3 +68,8 @@ def token_axes(rows: list[str], columns: list[str]) -> dict[str, Any]:
 def label_room(tokens: list[str]) -> int:
     """px beside an axis for the longest of its labels"""
     return 16 + 8 * min(LONGEST, max(map(len, tokens), default=1))
+
+
+def end_room(tokens: list[str]) -> int:
+    """px beyond an axis for the half of its last label that lies outside"""
+    return max(6, 4 * min(LONGEST, len(tokens[-1]) if tokens else 1))

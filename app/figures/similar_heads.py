@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from app.figures.axes import categories, label_room, token_axes
+from app.figures.axes import categories, end_room, label_room, token_axes
 from app.figures.expressions import Array, Fill, Format
 from app.figures.live import Live
 from app.figures.theme import WEIGHT, colour
@@ -23,7 +23,7 @@ MEASURES = {
         Format("share of weight on the tokens that followed earlier occurrences of the current one"),
     ),
 }
-ROW, MAP = 19, 240  # px: of a bar, of the map
+ROW, MAP, LABELS, NAMES = 19, 240, 60, 100  # px: of a bar, of the map, beside it for tokens at most, for measures
 
 
 def head_card(
@@ -41,7 +41,7 @@ def head_card(
 
     table: the whole comparison, as the CSV has it.
     """
-    rows, top = len(measures), label_room(tokens)
+    rows, left = len(measures), min(LABELS, label_room(tokens))
     side: dict[str, Any] = {"x": categories(tokens), "y": categories(tokens)}
     axes = token_axes(tokens, tokens)
     if pooled:
@@ -60,17 +60,17 @@ def head_card(
             go.Bar(x=[1.0] * rows, y=places, orientation="h", xaxis="x2", yaxis="y2", hoverinfo="skip", width=0.5, marker={"line": {"width": 0}}),
             go.Bar(x=values, y=places, orientation="h", xaxis="x2", yaxis="y2", width=0.5, marker={"line": {"width": 0}}),
             go.Scatter(x=ticks, y=places[: len(ticks)], mode="markers", marker={"symbol": "line-ns-open", "size": 13, "line": {"width": 2}}, xaxis="x2", yaxis="y2", hoverinfo="skip"),
-            go.Scatter(x=[1.02] * rows, y=places, mode="text", textposition="middle right", xaxis="x2", yaxis="y2", hoverinfo="skip", cliponaxis=False),
+            go.Scatter(x=[1.36] * rows, y=places, mode="text", textposition="middle left", xaxis="x2", yaxis="y2", hoverinfo="skip", cliponaxis=False),
         ],
         {
             "xaxis": axes["xaxis"] | {"anchor": "y"},
             "yaxis": axes["yaxis"] | {"domain": [share / height, 1]},
-            "xaxis2": {"domain": [0.36, 0.86], "range": [0, 1], "visible": False, "anchor": "y2", "fixedrange": True},
+            "xaxis2": {"domain": [max(0, (NAMES - left) / (220 - left)), 1], "range": [0, 1.36], "visible": False, "anchor": "y2", "fixedrange": True},
             "yaxis2": {
-                "domain": [0, (share - 14) / height], "range": [rows - 0.5, -0.5], "tickvals": places, "anchor": "free",
-                "position": 0, "ticklabelposition": "inside", "showgrid": False, "zeroline": False, "fixedrange": True, "ticks": "",
+                "domain": [0, (share - 14) / height], "range": [rows - 0.5, -0.5], "tickvals": places, "anchor": "x2",
+                "showgrid": False, "zeroline": False, "fixedrange": True, "ticks": "",
             },
-            "margin": {"l": top, "r": 4, "t": 22, "b": 2},
+            "margin": {"l": left, "r": end_room(tokens), "t": 22, "b": 2},
             "barmode": "overlay",
         },
     )  # fmt: skip

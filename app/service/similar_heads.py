@@ -126,23 +126,17 @@ def pack_similar_heads(
     own_map, own_side = collect_maps(run, profiles, [(layer, head)], step)
     best_maps, best_side = collect_maps(other_run, candidates, best, last_step)
     limit = float(strongest_colour(np.array([own_map.max(), best_maps.max()])).max())  # one scale for all
-    measures, focus = header["measures"], header["of"]
+    measures, focus, table = header["measures"], header["of"], comparison_table(header, names)
     cards = {
-        "of": head_card("of", own_map[0], model_input.source, focus["profile"], measures, limit, own_side),
-        **{
-            f"best{i}": head_card(
-                f"best{i}",
-                best_maps[i],
-                header["tokens"],
-                facts["profile"],
-                measures,
-                limit,
-                best_side,
-                focus["profile"],
-            )
-            for i, facts in enumerate(header["best"])
-        },
+        "of": head_card(
+            "of", own_map[0], model_input.source, focus["profile"], measures, limit, own_side, table=table
+        )
     }
+    for i, facts in enumerate(header["best"]):
+        cards[f"best{i}"] = head_card(
+            f"best{i}", best_maps[i], header["tokens"], facts["profile"], measures, limit, best_side,
+            focus["profile"], table,
+        )  # fmt: skip
     return pack_figures(cards, header | {"pooled": [own_side, best_side]})
 
 
