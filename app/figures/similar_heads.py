@@ -91,6 +91,11 @@ def head_card(
             "layout.yaxis2.ticktext": [MEASURES[measure][0] for measure in measures],
         },
         file=name,
+        description=Fill(
+            ", ".join(f"{{name{i}}} {{value{i}:.2f}}" for i in places),
+            **{f"name{i}": MEASURES[measure][0] for i, measure in enumerate(measures)},
+            **{f"value{i}": value for i, value in enumerate(values)},
+        ),
         table=table or {"measure": list(measures), "value": values},
         tokens={"x": tokens, "y": tokens},
         height=height + 24,
