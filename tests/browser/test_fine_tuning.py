@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -72,8 +73,8 @@ def test_under_the_pointer_and_the_keys_are_mean_and_range(new_page):
     box = picture.bounding_box()
     page.mouse.move(box["x"] + 64, box["y"] + 60)  # at the left edge: the fewest labels
     for at in (0, 1):
+        expect(tip).to_have_text(re.compile(rf"^labelled sentences {(8, 16)[at]}\n"))
         lines = tip.inner_text().split("\n")
-        assert lines[0] == f"labelled sentences {(8, 16)[at]}"
         for line, way in zip(lines[1:], WAYS, strict=True):
             column = 100 * measured[way][:, at]
             name = NAMES[way]

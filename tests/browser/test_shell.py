@@ -63,6 +63,7 @@ def wait_for_tab(page, tab: str) -> None:
 
 def test_overlaps_cuts_and_empty_pictures_would_be_seen(new_page):
     page = open_app(new_page)
+    page.locator(".timeline .annotation-text").first.wait_for()
     assert find_faults(page) == []
     page.evaluate(
         """() => {

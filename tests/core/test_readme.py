@@ -17,7 +17,7 @@ def snippets() -> list[str]:
 def test_all_python_runs_in_order(tmp_path):
     lines = "".join(snippets()).splitlines(keepends=True)
     runnable = [line for line in lines if NEEDS_A_CLUSTER not in line]
-    assert len(snippets()) == 5 and len(lines) - len(runnable) == 1
+    assert len(snippets()) == 6 and len(lines) - len(runnable) == 1
     script = tmp_path / "readme.py"
     script.write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{''.join(runnable)}", "utf-8")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

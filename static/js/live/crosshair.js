@@ -14,7 +14,7 @@ export class Crosshair {
     figure.plot.append(this.layer, this.tip);
     const on = (kind, act) => figure.plot.addEventListener(kind, act, true); // Plotly takes the pointer when it goes down: ours comes first
     on("mousedown", (event) => event.stopPropagation());
-    on("pointermove", (event) => this.point(this.under(event), true));
+    on("pointermove", (event) => (event.movementX || event.movementY) && this.point(this.under(event), true)); // not where the page moves under it
     on("pointerleave", () => this.point(null, false));
     on("click", (event) => this.pick(this.under(event)));
     on("keydown", (event) => this.key(event));

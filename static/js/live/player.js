@@ -215,6 +215,7 @@ export class LiveFigure {
       const element = this.box.querySelector(`.${part}`);
       if (!element || (changed && !meets(this.words[part], changed))) continue;
       const sentence = evaluate(this.spec[part], this.context);
+      element.classList.toggle("none", !sentence);
       element.replaceChildren(...emphasised(sentence));
       if (part === "caption") this.plot.setAttribute("aria-label", [sentence, evaluate(this.spec.description, this.context)].filter(Boolean).join(" ").replaceAll("**", ""));
     }
