@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from app.figures.attention import role_sentence
 from app.figures.attention_view import CHOSEN, AttentionView
 from app.figures.axes import tick_labels
-from app.figures.expressions import Array, Curves, Fill, Format, Item, Sentences, State, curves
+from app.figures.expressions import Array, Curves, Fill, Format, Item, Sentences, State, evaluate
 from app.figures.live import Live
 from app.figures.theme import MONO, colour
 
@@ -66,7 +66,7 @@ def arcs(view: AttentionView) -> Live:
         right = np.zeros((len(view.queries), len(view.keys)))
         for query, keys in enumerate(view.alignment):
             right[query, keys] = 1
-        traces.append(go.Scatter(x=curves(right, 1, 2, "x"), y=curves(right, 1, 2, "y"), mode="lines", line={"width": 1, "dash": "dot"}, hoverinfo="skip"))  # fmt: skip
+        traces.append(go.Scatter(x=evaluate(Curves(right, 1, 2, "x"), {}), y=evaluate(Curves(right, 1, 2, "y"), {}), mode="lines", line={"width": 1, "dash": "dot"}, hoverinfo="skip"))  # fmt: skip
         bindings[f"data[{len(traces) - 1}].line.color"] = colour("amber")
     axis: dict[str, Any] = {"visible": False, "fixedrange": True}
     figure = go.Figure(

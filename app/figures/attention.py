@@ -9,9 +9,21 @@ import plotly.graph_objects as go
 
 from app.figures.attention_view import CHOSEN, AttentionView
 from app.figures.axes import categories, end_room, label_room, token_axes
-from app.figures.expressions import Affine, Array, Choose, Clamp, Expression, Fill, Format, Sentences, State, Tile
+from app.figures.expressions import (
+    Affine,
+    Array,
+    BySign,
+    Choose,
+    Clamp,
+    Expression,
+    Fill,
+    Format,
+    Sentences,
+    State,
+    Tile,
+)
 from app.figures.live import Live
-from app.figures.theme import SIGN, WEIGHT, colour
+from app.figures.theme import BLUE, ORANGE, WEIGHT, colour
 
 ROLE_LABELS = (  # by the room for them: with the share, without, and as short as can be; the first has no role
     lambda share: [
@@ -327,6 +339,13 @@ def _hidden(allowed: np.ndarray | None) -> list[dict[str, Any]]:
     return [{"type": "path", "path": "".join(paths), "line": {"width": 0}, "layer": "above"}]
 
 
+def _range(terms: np.ndarray) -> np.ndarray:
+    """(layer, head, 2): from the smallest term of a head to its largest, in all of training: one scale to see it grow."""
+    low, high = terms.min((0, -1)).clip(max=0), terms.max((0, -1)).clip(min=0)
+    spare = 0.05 * np.maximum(high - low, 1e-6)
+    return np.stack([low - spare, high + spare], -1).astype(np.float32)
+
+
 def score_terms(terms: np.ndarray, q: np.ndarray, k: np.ndarray, kind: str = "dot", rotated: bool = False) -> Live:
     """The terms of one score, q_i · k_i (or v_i tanh(q_i + k_i)), dimension by dimension: (snapshot, layer, head, dimension)."""
     size = np.abs(terms)
@@ -336,10 +355,16 @@ def score_terms(terms: np.ndarray, q: np.ndarray, k: np.ndarray, kind: str = "do
     largest = Array("terms.largest", order[..., 0].astype(np.int32))
     term = Array("terms.term", np.take_along_axis(terms, order[..., :1], -1)[..., 0].astype(np.float32))
     figure = go.Figure(
-        go.Bar(marker={"cmid": 0, "line": {"width": 0}}),
+        go.Bar(marker={"line": {"width": 0}}),
         {
             "bargap": 0.15,
-            "xaxis": {"showgrid": False, "zeroline": False, "fixedrange": True, "nticks": 5},
+            "xaxis": {
+                "showgrid": False,
+                "zeroline": False,
+                "fixedrange": True,
+                "nticks": 5,
+                "range": [-0.5, terms.shape[-1] - 0.5],
+            },
             "yaxis": {"nticks": 3, "fixedrange": True, "showgrid": False},
             "margin": {"l": 44, "r": 4, "t": 4, "b": 20},
         },
@@ -366,8 +391,8 @@ def score_terms(terms: np.ndarray, q: np.ndarray, k: np.ndarray, kind: str = "do
         {
             "data[0].y": values[CHOSEN],
             "data[0].customdata": Array("terms.qk", np.stack([q, k], -1).astype(np.float32))[CHOSEN],
-            "data[0].marker.color": values[CHOSEN],
-            "data[0].marker.colorscale": SIGN,
+            "layout.yaxis.range": Array("terms.range", _range(terms))["layer", "head"],
+            "data[0].marker.color": BySign(values[CHOSEN], BLUE, ORANGE),
             "data[0].hovertemplate": Format(
                 "{unit}: q {q}, k {k}, term {term}<extra></extra>",
                 unit="%{x}", q="%{customdata[0]:.4f}", k="%{customdata[1]:.4f}", term="%{y:.4f}",

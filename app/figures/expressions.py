@@ -23,6 +23,7 @@ kinds, each plain data:
     Each(Fill("{unit} {r:+.2f}", …))          a list of texts, one for each of its values
     Sum([position, offset])                   of numbers
     Clamp(position, 0, 63)                    the nearest number between two others
+    BySign(terms, BLUE, ORANGE)               one value for each number: the first where it is below 0
     First(values, 3)                          as many values from the beginning
     Join(tokens, State("y"), State("x"))      from one token to another as one text
 
@@ -34,19 +35,47 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 from app.figures.numbers import fill
 
-Key = "str | int | Expression"
 Translate = Callable[[str, str], str]  # (message, language) → words
 
 
+@dataclass(frozen=True)
+class Context:
+    """What expressions are evaluated in: the state, and words in its language."""
+
+    state: Mapping[str, Any]
+    translate: Translate
+
+    @property
+    def language(self) -> str:
+        return self.state.get("language", "en")
+
+    def value(self, part: Any) -> Any:
+        if isinstance(part, Expression):
+            return part.evaluate(self)
+        if isinstance(part, dict):
+            return {name: self.value(one) for name, one in part.items()}
+        return [self.value(one) for one in part] if isinstance(part, list) else part
+
+
+@dataclass(frozen=True, eq=False)
 class Expression:
-    """Base of all kinds; `evaluate`, `to_json`, `arrays_of` and `keys_of` walk them."""
+    """Base of all kinds: dataclasses whose fields are expressions or plain values. A kind's name in the page is its own."""
+
+    def evaluate(self, context: Context) -> Any:
+        raise NotImplementedError
+
+    def to_json(self, json: Callable[[Any], Any], translate: Translate, languages: list[str]) -> dict[str, Any]:
+        return {
+            "$": type(self).__name__.lower(),
+            **{part.name: json(getattr(self, part.name)) for part in fields(self)},
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +100,26 @@ class Slice(Expression):
     array: Array
     by: tuple[Any, ...] = ()
 
+    def evaluate(self, context: Context) -> Any:
+        chosen = [context.state[key] if isinstance(key, str) else context.value(key) for key in self.by]
+        sizes = self.array.values.shape
+        indices = [
+            slice(None) if key is None else min(int(key), size - 1) for key, size in zip(chosen, sizes, strict=False)
+        ]
+        values = self.array.values[tuple(indices)]
+        scaled = values if self.array.unit == 1.0 else values * self.array.unit
+        return scaled if isinstance(scaled, np.ndarray) and scaled.ndim else scaled.item()
+
+    def to_json(self, json: Callable[[Any], Any], translate: Translate, languages: list[str]) -> dict[str, Any]:
+        return {"$": "slice", "array": self.array.name, "by": [json(key) for key in self.by]}
+
 
 @dataclass(frozen=True)
 class State(Expression):
     key: str
+
+    def evaluate(self, context: Context) -> Any:
+        return context.state[self.key]
 
 
 @dataclass(frozen=True)
@@ -83,6 +128,11 @@ class Affine(Expression):
     scale: Any = 1.0
     offset: Any = 0.0
     whole: bool = False  # rounded down
+
+    def evaluate(self, context: Context) -> Any:
+        number, scale, offset = (context.value(part) for part in (self.of, self.scale, self.offset))
+        result = scale * (np.asarray(number) if isinstance(number, list) else number) + offset
+        return int(np.floor(result)) if self.whole else result
 
 
 @dataclass(frozen=True)
@@ -93,11 +143,25 @@ class Tile(Expression):
     gap_y: int = 1
     gap_x: int = 1
 
+    def evaluate(self, context: Context) -> np.ndarray:
+        maps = np.asarray(context.value(self.of))  # (row, column, y, x)
+        rows, columns, height, width = maps.shape
+        padded = np.full((rows, columns, height + self.gap_y, width + self.gap_x), np.nan)
+        padded[:, :, :height, :width] = maps
+        whole = padded.transpose(0, 2, 1, 3).reshape(rows * (height + self.gap_y), columns * (width + self.gap_x))
+        return whole[: len(whole) - self.gap_y, : whole.shape[1] - self.gap_x]
+
 
 @dataclass(frozen=True)
 class Choose(Expression):
     by: Any
     among: list[Any] | dict[str, Any]
+
+    def evaluate(self, context: Context) -> Any:
+        chosen = context.value(self.by)
+        if isinstance(self.among, dict):
+            return context.value(self.among.get(chosen, next(iter(self.among.values()))))
+        return context.value(self.among[min(int(chosen), len(self.among) - 1)])
 
 
 @dataclass(frozen=True)
@@ -109,6 +173,16 @@ class Format(Expression):
         object.__setattr__(self, "message", message)
         object.__setattr__(self, "values", values)
 
+    def template(self, translate: Translate, language: str) -> str:
+        return translate(self.message, language) if language != "en" else self.message
+
+    def evaluate(self, context: Context) -> str:
+        return fill(self.template(context.translate, context.language), context.value(self.values), context.language)
+
+    def to_json(self, json: Callable[[Any], Any], translate: Translate, languages: list[str]) -> dict[str, Any]:
+        template = {language: self.template(translate, language) for language in languages}
+        return {"$": "format", "template": template, "values": json(self.values)}
+
 
 class Term(Format):
     """A word that is translated by what it is about: `Term("gate", "input")` is not `Format("input")`."""
@@ -119,7 +193,7 @@ class Term(Format):
         super().__init__(message)
         object.__setattr__(self, "context", context)
 
-    def translated(self, translate: Translate, language: str) -> str:
+    def template(self, translate: Translate, language: str) -> str:
         key = f"{self.context}\x04{self.message}"  # as gettext's catalogues spell it
         found = translate(key, language)
         return self.message if found == key else found
@@ -128,12 +202,33 @@ class Term(Format):
 class Fill(Format):
     """A template that is the same in every language: a file's name, a bare number."""
 
+    def template(self, translate: Translate, language: str) -> str:
+        return self.message
+
+    def to_json(self, json: Callable[[Any], Any], translate: Translate, languages: list[str]) -> dict[str, Any]:
+        return super().to_json(json, translate, ["en"])
+
+
+@dataclass(frozen=True)
+class Each(Expression):
+    """One text for each of the values of a template, which are lists or arrays of one length."""
+
+    of: Format
+
+    def evaluate(self, context: Context) -> list[str]:
+        template, columns = self.of.template(context.translate, context.language), context.value(self.of.values)
+        rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+        return [fill(template, dict(zip(columns, row, strict=True)), context.language) for row in rows]
+
 
 @dataclass(frozen=True)
 class Sentences(Expression):
     """Sentences one after another; in Chinese there is no space between them."""
 
     parts: list[Any]
+
+    def evaluate(self, context: Context) -> str:
+        return ("" if context.language == "zh" else " ").join(filter(None, context.value(self.parts)))
 
 
 @dataclass(frozen=True)
@@ -143,11 +238,25 @@ class Take(Expression):
     of: Any
     order: Any
 
+    def evaluate(self, context: Context) -> Any:
+        values, indices = context.value(self.of), context.value(self.order)
+        if isinstance(values, np.ndarray):
+            return values[np.asarray(indices, int)]
+        return [values[int(i)] for i in indices]
+
 
 @dataclass(frozen=True)
 class Item(Expression):
     of: Any
     index: Any
+
+    def evaluate(self, context: Context) -> Any:
+        return context.value(self.of)[int(context.value(self.index))]
+
+
+CURVE = np.arange(17) / 16  # the parameter t of a cubic Bézier curve that leaves and arrives horizontally
+CURVE_X = 3 * 0.45 * CURVE * (1 - CURVE) ** 2 + 3 * 0.55 * CURVE**2 * (1 - CURVE) + CURVE**3
+CURVE_Y = 3 * CURVE**2 - 2 * CURVE**3
 
 
 @dataclass(frozen=True)
@@ -162,6 +271,19 @@ class Curves(Expression):
     part: str
     row: Any = None
 
+    def evaluate(self, context: Context) -> Any:
+        values, row = np.asarray(context.value(self.of)), context.value(self.row)
+        cells = np.argwhere((values >= self.low) & (values < self.high))
+        cells = cells if row is None else cells[cells[:, 0] == row]
+        if self.part == "cells":
+            points = np.column_stack([cells, values[cells[:, 0], cells[:, 1]]])
+            return np.repeat(points, len(CURVE) + 1, axis=0).tolist()
+        gaps = np.full((len(cells), 1), np.nan)
+        if self.part == "x":
+            return np.hstack([np.tile(CURVE_X, (len(cells), 1)), gaps]).ravel()
+        start, end = cells[:, :1], cells[:, 1:]
+        return np.hstack([start + CURVE_Y * (end - start), gaps]).ravel()
+
 
 @dataclass(frozen=True)
 class Nearest(Expression):
@@ -171,10 +293,20 @@ class Nearest(Expression):
     x: Any
     to: Any
 
+    def evaluate(self, context: Context) -> Any:
+        values, places, to = context.value(self.of), np.asarray(context.value(self.x), float), context.value(self.to)
+        if to is None or not len(places) or not places[0] <= to <= places[-1]:
+            return None
+        found = values[int(np.abs(places - to).argmin())]
+        return found.item() if isinstance(found, np.generic) else found
+
 
 @dataclass(frozen=True)
 class Log1p(Expression):
     of: Any
+
+    def evaluate(self, context: Context) -> float:
+        return float(np.log1p(context.value(self.of)))
 
 
 @dataclass(frozen=True)
@@ -183,17 +315,16 @@ class Transpose(Expression):
 
     of: Any
 
+    def evaluate(self, context: Context) -> np.ndarray:
+        return np.asarray(context.value(self.of)).T
+
 
 @dataclass(frozen=True)
 class Concat(Expression):
     parts: list[Any]
 
-
-@dataclass(frozen=True)
-class Each(Expression):
-    """One text for each of the values of a template, which are lists or arrays of one length."""
-
-    of: Format
+    def evaluate(self, context: Context) -> np.ndarray:
+        return np.concatenate([np.asarray(part) for part in context.value(self.parts)])
 
 
 @dataclass(frozen=True)
@@ -202,6 +333,9 @@ class First(Expression):
 
     of: Any
     count: Any
+
+    def evaluate(self, context: Context) -> Any:
+        return context.value(self.of)[: int(context.value(self.count))]
 
 
 @dataclass(frozen=True)
@@ -212,10 +346,17 @@ class Join(Expression):
     start: Any
     end: Any
 
+    def evaluate(self, context: Context) -> str:
+        start, end = (int(context.value(part)) for part in (self.start, self.end))
+        return " ".join(context.value(self.of)[start : end + 1])
+
 
 @dataclass(frozen=True)
 class Sum(Expression):
     parts: list[Any]
+
+    def evaluate(self, context: Context) -> Any:
+        return sum(context.value(self.parts))
 
 
 @dataclass(frozen=True)
@@ -226,239 +367,59 @@ class Clamp(Expression):
     low: Any
     high: Any = 1e9
 
+    def evaluate(self, context: Context) -> Any:
+        return max(context.value(self.low), min(context.value(self.high), context.value(self.of)))
+
+
+@dataclass(frozen=True)
+class BySign(Expression):
+    """For each number of `of`: `below` where it is negative, else `above`."""
+
+    of: Any
+    below: Any
+    above: Any
+
+    def evaluate(self, context: Context) -> list[Any]:
+        below, above = context.value(self.below), context.value(self.above)
+        return [below if number < 0 else above for number in context.value(self.of)]
+
 
 def evaluate(
     expression: Any, state: Mapping[str, Any], translate: Translate = lambda message, language: message
 ) -> Any:
     """The value of an expression in a state; texts in the state's `language`, English unless it says otherwise."""
-
-    def value(part: Any) -> Any:
-        match part:
-            case Slice(array, by):
-                indices = [
-                    slice(None)
-                    if key is None
-                    else min(int(value(State(key) if isinstance(key, str) else key)), size - 1)
-                    for key, size in zip(by, array.values.shape, strict=False)
-                ]
-                values = array.values[tuple(indices)]
-                scaled = values if array.unit == 1.0 else values * array.unit
-                return scaled if isinstance(scaled, np.ndarray) and scaled.ndim else scaled.item()
-            case State(key):
-                return state[key]
-            case Affine(of, scale, offset, whole):
-                number = value(of)
-                result = value(scale) * (np.asarray(number) if isinstance(number, list) else number) + value(offset)
-                return int(np.floor(result)) if whole else result
-            case Tile(of, gap_y, gap_x):
-                return tile(np.asarray(value(of)), gap_y, gap_x)
-            case Choose(by, among):
-                chosen = value(by)
-                if isinstance(among, dict):
-                    return value(among.get(chosen, next(iter(among.values()))))
-                return value(among[min(int(chosen), len(among) - 1)])
-            case Format(message, values):
-                language = state.get("language", "en")
-                template = (
-                    part.translated(translate, language) if isinstance(part, Term) else translate(message, language)
-                )
-                return fill(template, {name: value(one) for name, one in values.items()}, language)
-            case Sentences(parts):
-                separator = "" if state.get("language") == "zh" else " "
-                return separator.join(sentence for sentence in map(value, parts) if sentence)
-            case Take(of, order):
-                values, indices = value(of), value(order)
-                if isinstance(values, np.ndarray):
-                    return values[np.asarray(indices, int)]
-                return [values[int(i)] for i in indices]
-            case Item(of, index):
-                return value(of)[int(value(index))]
-            case Curves(of, low, high, kind, row):
-                return curves(np.asarray(value(of)), low, high, kind, None if row is None else value(row))
-            case Nearest(of, x, to):
-                return nearest(value(of), value(x), value(to))
-            case Log1p(of):
-                return float(np.log1p(value(of)))
-            case Transpose(of):
-                return np.asarray(value(of)).T
-            case Concat(parts):
-                return np.concatenate([np.asarray(value(one)) for one in parts])
-            case Each(of):
-                language = state.get("language", "en")
-                template, columns = (
-                    translate(of.message, language),
-                    {name: value(one) for name, one in of.values.items()},
-                )
-                rows = zip(*columns.values(), strict=True)
-                return [
-                    fill(template, {name: _number(x) for name, x in zip(columns, row, strict=True)}, language)
-                    for row in rows
-                ]
-            case First(of, count):
-                return value(of)[: int(value(count))]
-            case Join(of, start, end):
-                return " ".join(value(of)[int(value(start)) : int(value(end)) + 1])
-            case Sum(parts):
-                return sum(value(one) for one in parts)
-            case Clamp(of, low, high):
-                return max(value(low), min(value(high), value(of)))
-            case dict():
-                return {name: value(one) for name, one in part.items()}
-            case list():
-                return [value(one) for one in part]
-            case _:
-                return part
-
-    return value(expression)
-
-
-def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def tile(maps: np.ndarray, gap_y: int, gap_x: int) -> np.ndarray:
-    """(row, column, y, x) → (row · (y + gap_y) − gap_y, column · (x + gap_x) − gap_x)"""
-    rows, columns, height, width = maps.shape
-    padded = np.full((rows, columns, height + gap_y, width + gap_x), np.nan)
-    padded[:, :, :height, :width] = maps
-    whole = padded.transpose(0, 2, 1, 3).reshape(rows * (height + gap_y), columns * (width + gap_x))
-    return whole[: rows * (height + gap_y) - gap_y, : columns * (width + gap_x) - gap_x]
-
-
-CURVE = np.arange(17) / 16  # the parameter t of a cubic Bézier curve that leaves and arrives horizontally
-CURVE_X = (
-    3 * 0.45 * CURVE * (1 - CURVE) * (1 - CURVE) + 3 * 0.55 * CURVE * CURVE * (1 - CURVE) + CURVE * CURVE * CURVE
-)
-CURVE_Y = 3 * CURVE * CURVE - 2 * CURVE * CURVE * CURVE
-
-
-def curves(values: np.ndarray, low: float, high: float, part: str, row: int | None = None) -> Any:
-    cells = np.argwhere((values >= low) & (values < high))
-    cells = cells if row is None else cells[cells[:, 0] == row]
-    if part == "cells":
-        points = np.column_stack([cells, values[cells[:, 0], cells[:, 1]]])
-        return np.repeat(points, len(CURVE) + 1, axis=0).tolist()
-    gaps = np.full((len(cells), 1), np.nan)
-    if part == "x":
-        return np.hstack([np.tile(CURVE_X, (len(cells), 1)), gaps]).ravel()
-    start, end = cells[:, :1], cells[:, 1:]
-    return np.hstack([start + CURVE_Y * (end - start), gaps]).ravel()
-
-
-def nearest(values: Any, x: Any, to: float | None) -> Any:
-    places = np.asarray(x, float)
-    if to is None or not len(places) or not places[0] <= to <= places[-1]:
-        return None
-    found = values[int(np.abs(places - to).argmin())]
-    return found.item() if isinstance(found, np.generic) else found
+    return Context(state, translate).value(expression)
 
 
 def to_json(expression: Any, translate: Translate, languages: list[str]) -> Any:
     """The same expression for the page: kinds marked by "$", templates in every language."""
-    match expression:
-        case Slice(array, by):
-            return {"$": "slice", "array": array.name, "by": [to_json(key, translate, languages) for key in by]}
-        case State(key):
-            return {"$": "state", "key": key}
-        case Affine(of, scale, offset, whole):
-            of, scale, offset = (to_json(part, translate, languages) for part in (of, scale, offset))
-            return {"$": "linear", "of": of, "scale": scale, "offset": offset, "whole": whole}
-        case Tile(of, gap_y, gap_x):
-            return {"$": "tile", "of": to_json(of, translate, languages), "gap": [gap_y, gap_x]}
-        case Choose(by, among):
-            return {
-                "$": "choose",
-                "by": to_json(by, translate, languages),
-                "among": to_json(among, translate, languages),
-            }
-        case Format(message, values):
-            words = ["en"] if isinstance(expression, Fill) else languages
-            template = {language: translate(message, language) if language != "en" else message for language in words}
-            if isinstance(expression, Term):
-                template = {language: expression.translated(translate, language) for language in words}
-            return {"$": "format", "template": template, "values": to_json(values, translate, languages)}
-        case Sentences(parts):
-            return {"$": "sentences", "parts": to_json(parts, translate, languages)}
-        case Take(of, order):
-            of, order = (to_json(part, translate, languages) for part in (of, order))
-            return {"$": "take", "of": of, "order": order}
-        case Item(of, index):
-            of, index = (to_json(part, translate, languages) for part in (of, index))
-            return {"$": "item", "of": of, "index": index}
-        case Curves(of, low, high, part, row):
-            of, row = (to_json(one, translate, languages) for one in (of, row))
-            return {"$": "curves", "of": of, "low": low, "high": high, "part": part, "row": row}
-        case Nearest(of, x, to):
-            of, x, to = (to_json(part, translate, languages) for part in (of, x, to))
-            return {"$": "nearest", "of": of, "x": x, "to": to}
-        case Log1p(of):
-            return {"$": "log1p", "of": to_json(of, translate, languages)}
-        case Transpose(of):
-            return {"$": "transpose", "of": to_json(of, translate, languages)}
-        case Concat(parts):
-            return {"$": "concat", "parts": to_json(parts, translate, languages)}
-        case Each(of):
-            return {"$": "each", "of": to_json(of, translate, languages)}
-        case First(of, count):
-            of, count = (to_json(part, translate, languages) for part in (of, count))
-            return {"$": "first", "of": of, "count": count}
-        case Join(of, start, end):
-            of, start, end = (to_json(part, translate, languages) for part in (of, start, end))
-            return {"$": "join", "of": of, "start": start, "end": end}
-        case Sum(parts):
-            return {"$": "sum", "parts": to_json(parts, translate, languages)}
-        case Clamp(of, low, high):
-            of, low, high = (to_json(part, translate, languages) for part in (of, low, high))
-            return {"$": "clamp", "of": of, "low": low, "high": high}
-        case dict():
-            return {name: to_json(one, translate, languages) for name, one in expression.items()}
-        case list():
-            return [to_json(one, translate, languages) for one in expression]
-        case np.ndarray():
-            return to_json(expression.tolist(), translate, languages)
-        case float() if not math.isfinite(expression):
-            return None  # JSON has no such numbers; Plotly takes null for a gap
-        case _:
-            return expression
+
+    def json(part: Any) -> Any:
+        match part:
+            case Expression():
+                return part.to_json(json, translate, languages)
+            case dict():
+                return {name: json(one) for name, one in part.items()}
+            case list():
+                return [json(one) for one in part]
+            case np.ndarray():
+                return json(part.tolist())
+            case float() if not math.isfinite(part):
+                return None  # JSON has no such numbers; Plotly takes null for a gap
+            case _:
+                return part
+
+    return json(expression)
 
 
 def walk(expression: Any) -> Iterator[Expression]:
     """Every expression within one, itself included."""
+    parts: Any = ()
     if isinstance(expression, Expression):
         yield expression
-    match expression:
-        case Slice(_, by):
-            parts: Any = [key for key in by if not isinstance(key, str | int)]
-        case Affine(of, scale, offset, _):
-            parts = [of, scale, offset]
-        case Tile(of, _, _) | Log1p(of) | Transpose(of) | Each(of):
-            parts = [of]
-        case Choose(by, among):
-            parts = [by, *(among.values() if isinstance(among, dict) else among)]
-        case Format(_, values):
-            parts = values.values()
-        case Sentences(several) | Concat(several):
-            parts = several
-        case Take(of, order) | First(of, order):
-            parts = [of, order]
-        case Join(of, start, end):
-            parts = [of, start, end]
-        case Item(of, index):
-            parts = [of, index]
-        case Curves(of, _, _, _, row):
-            parts = [of, row]
-        case Nearest(of, x, to):
-            parts = [of, x, to]
-        case Sum(numbers):
-            parts = numbers
-        case Clamp(of, low, high):
-            parts = [of, low, high]
-        case dict():
-            parts = expression.values()
-        case list():
-            parts = expression
-        case _:
-            parts = ()
+        parts = [getattr(expression, part.name) for part in fields(expression)]
+    elif isinstance(expression, dict | list | tuple):
+        parts = expression.values() if isinstance(expression, dict) else expression
     for part in parts:
         yield from walk(part)
 

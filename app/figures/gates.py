@@ -11,6 +11,7 @@ from app.figures.axes import categories, token_axes, token_axis
 from app.figures.expressions import (
     Affine,
     Array,
+    BySign,
     Choose,
     Concat,
     Each,
@@ -24,7 +25,7 @@ from app.figures.expressions import (
 from app.figures.gates_view import SIGNED, RecurrentView
 from app.figures.gates_words import swing_caption, unit_caption, units_caption
 from app.figures.live import Live
-from app.figures.theme import HIGH, LOW, MONO, WEIGHT, colour, themed, weight_scale
+from app.figures.theme import BLUE, MONO, ORANGE, WEIGHT, colour, themed, weight_scale
 from app.figures.theme import SIGNED as SIGNED_SCALE
 
 ROW, BAR = 33, 0.78  # px of a row of bars; its share that bars may fill
@@ -193,10 +194,7 @@ def unit_over_tokens(view: RecurrentView) -> Live:
         "data[1].y": heights(gates) if gates else [],
         "data[1].marker.color": GATE_COLOUR,
         "data[2].y": heights(states),
-        "data[2].marker.color": heights(states),
-        "data[2].marker.cmin": -1e-6,
-        "data[2].marker.cmax": 1e-6,
-        "data[2].marker.colorscale": themed(_two_colours("light"), _two_colours("dark")),
+        "data[2].marker.color": BySign(heights(states), ORANGE, BLUE),  # upwards is negative there
         "data[3].text": [_now(view, point) for point in points],
         "data[3].textfont.color": name_colours,
         "layout.yaxis.ticktext": names,
@@ -217,12 +215,6 @@ def unit_over_tokens(view: RecurrentView) -> Live:
         table=[(Fill("step {step}", step=view.step), list(points)), (tokens, [values[point] for point in points])],
         height=26 + ROW * rows,
     )
-
-
-def _two_colours(theme: str) -> list[list[Any]]:
-    """Heights run downwards: what is above zero is negative there."""
-    high, low = (f"rgb{of[theme]}" for of in (HIGH, LOW))
-    return [[0, high], [0.5, high], [0.5, low], [1, low]]
 
 
 def _now(view: RecurrentView, point: str) -> Fill:

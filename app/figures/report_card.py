@@ -67,15 +67,14 @@ def report_card(view: AttentionView) -> Live:
             go.Scatter(x=x, mode="lines", line={"width": 2.2}, hoverinfo="skip"),
             go.Scatter(mode="markers", marker={"size": 7 if len(x) > 1 else 0.1}, hoverinfo="skip"),
             go.Scatter(x=[1.0] * rows, y=height + 0.4, mode="text", textposition="middle left", xaxis="x2"),
+            go.Scatter(x=[0.0] * rows, y=height + 0.4, mode="text", textposition="middle right", xaxis="x3"),
             go.Scatter(x=[-0.02 * last, 1.02 * last, np.nan] * rows, y=np.repeat(height, 3) + BASE - 0.05, mode="lines", line={"width": 1}, hoverinfo="skip"),
         ],
         {
             "xaxis": {"visible": False, "domain": [0.32, 0.84], "fixedrange": True, "range": [-0.02 * last, 1.03 * last]},
             "xaxis2": {"visible": False, "domain": [0.86, 1], "fixedrange": True, "range": [0, 1]},
-            "yaxis": {
-                "fixedrange": True, "range": [-0.1, rows], "tickvals": list(height + 0.4), "showgrid": False,
-                "zeroline": False, "ticks": "", "ticklabelposition": "inside", "anchor": "free", "position": 0,
-            },
+            "xaxis3": {"visible": False, "domain": [0, 0.3], "fixedrange": True, "range": [0, 1]},
+            "yaxis": {"visible": False, "fixedrange": True, "range": [-0.1, rows]},
             "margin": {"l": 12, "r": 12, "t": 8, "b": 8},
         },
     )  # fmt: skip
@@ -102,11 +101,12 @@ def report_card(view: AttentionView) -> Live:
             "data[3].hovertemplate": "%{customdata}<extra></extra>",
             "data[3].textfont.color": _standing_out(chosen, rows, colour("accent"), colour("ink")),
             "data[3].textfont.weight": _standing_out(chosen, rows, 600, 400),
-            "data[4].line.color": colour("line"),
-            "layout.yaxis.ticktext": [
-                Choose(chosen, [_bold(name) if row == one else MEASURE_NAMES[name] for one in range(rows + 1)])
-                for row, name in enumerate(names)
-            ],
+            "data[4].text": [MEASURE_NAMES[name] for name in names],
+            "data[4].customdata": [MEASURE_HELP[name] for name in names],
+            "data[4].hovertemplate": "%{customdata}<extra></extra>",
+            "data[4].textfont.color": _standing_out(chosen, rows, colour("accent"), colour("ink")),
+            "data[4].textfont.weight": _standing_out(chosen, rows, 600, 400),
+            "data[5].line.color": colour("line"),
         },
         title=Format("Report card"),
         caption=_caption(view),
@@ -118,11 +118,6 @@ def report_card(view: AttentionView) -> Live:
         },
         height=27 * rows + 16,
     )  # fmt: skip
-
-
-def _bold(measure: str) -> Expression:
-    template = "<b><span style='color:{colour}'>{name}</span></b>"
-    return Fill(template, colour=colour("accent"), name=MEASURE_NAMES[measure])
 
 
 def _standing_out(chosen: Expression, rows: int, hot: Any, plain: Any) -> list[Expression]:

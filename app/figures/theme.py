@@ -61,17 +61,6 @@ def signed_scale(theme: str) -> Scale:
 
 
 WEIGHT = themed(weight_scale("light"), weight_scale("dark"))
-SIGN = themed(
-    *(  # two colours: below 0, above 0
-        [
-            [0, _mix(LOW[theme], LOW[theme], 0)],
-            [0.5, _mix(LOW[theme], LOW[theme], 0)],
-            [0.5, _mix(HIGH[theme], HIGH[theme], 0)],
-            [1, _mix(HIGH[theme], HIGH[theme], 0)],
-        ]
-        for theme in COLOURS
-    )
-)
 SIGNED = themed(signed_scale("light"), signed_scale("dark"))
 
 

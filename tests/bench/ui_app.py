@@ -1,4 +1,4 @@
-"""The two sides of `make bench-ui`: our app with two wide models in it, and a bare Gradio page with one plot.
+"""The two sides of `make bench-ui`: our app with models of many heads and many tokens in it, and a bare Gradio page with one plot.
 
 `python -m tests.bench.ui_app ours|bare PORT`
 """
@@ -28,24 +28,25 @@ from core.runs.run import Run
 from core.translatable import verbatim
 
 WIDE = {"n_layers": 12, "n_heads": 12, "d_model": 48, "d_ff": 48}
+USUAL = {"n_layers": 2, "n_heads": 4, "d_model": 32, "d_ff": 32}
 FRAMES, HEADS, SIDE = 24, 8, 16  # of the picture that both sides show
 
 
-def offer_wide(name: str, tokens: int) -> None:
-    """12 × 12 heads looking at so many tokens; two steps of training, for the timeline to have something."""
+def offer(name: str, model: dict[str, int], tokens: int, snapshots: int = 1) -> None:
+    """A model that looks at so many tokens; a few steps of training, for the timeline to have something."""
     recipe = make_recipe(
         "bert",
         "parity",
-        model=WIDE,
+        model=model,
         task_options={"min_len": tokens, "max_len": tokens},
-        training={"steps": 2, "batch_size": 2},
+        training={"steps": snapshots + 1, "batch_size": 2},
     )
     run = Run(recipe)
     for _ in run.train():
         pass
-    run.snapshots.entries = run.snapshots.entries[-1:]
+    run.snapshots.entries = run.snapshots.entries[-snapshots:]
     facts = {"recipe": recipe.to_dict(), "seed": 0, "accuracy": 0.5, "accuracy_by_length": {}}
-    title = verbatim(f"12 × 12 heads, {tokens} tokens")
+    title = verbatim(f"{model['n_layers']} × {model['n_heads']} heads, {tokens} tokens")
     register_run(RunEntry(name, title, title, loaded_run=LoadedRun(name, run, [], facts)))
 
 
@@ -66,8 +67,10 @@ def main() -> None:
     side, port = sys.argv[1], int(sys.argv[2])
     torch.set_num_threads(1)
     if side == "ours":
-        offer_wide("wide-64", 64)
-        offer_wide("wide-512", 512)
+        offer("wide-64", WIDE, 64, snapshots=6)
+        offer("wide-512", WIDE, 512)
+        for tokens in (64, 256, 512):
+            offer(f"usual-{tokens}", USUAL, tokens, snapshots=6)
         job_service.open(JobSettings(Path(tempfile.mkdtemp(prefix="innerview-bench-"))))
         app = make_app()
     else:

@@ -17,12 +17,12 @@ const KINDS = {
     return plain(indices.includes(null) ? across(tensor, indices) : tensor.at(...indices));
   },
   state: ({ key }, { state }) => state[key],
-  linear({ of, scale, offset, whole }, context) {
+  affine({ of, scale, offset, whole }, context) {
     const value = evaluate(of, context), [times, plus] = evaluate([scale, offset], context);
     const at = (x) => (whole ? Math.floor(times * x + plus) : times * x + plus);
     return value?.length === undefined ? at(value) : Float64Array.from(value, at);
   },
-  tile: ({ of, gap }, context) => tile(evaluate(of, context), gap),
+  tile: ({ of, gap_y: gapY, gap_x: gapX }, context) => tile(evaluate(of, context), gapY, gapX),
   choose({ by, among }, context) {
     const chosen = evaluate(by, context);
     return evaluate(Array.isArray(among) ? among[Math.min(chosen, among.length - 1)] : chosen in among ? among[chosen] : Object.values(among)[0], context);
@@ -49,6 +49,10 @@ const KINDS = {
   },
   sum: ({ parts }, context) => evaluate(parts, context).reduce((sum, value) => sum + value, 0),
   clamp: ({ of, low, high }, context) => Math.max(evaluate(low, context), Math.min(evaluate(high, context), evaluate(of, context))),
+  bysign({ of, below, above }, context) {
+    const [low, high] = evaluate([below, above], context);
+    return Array.from(evaluate(of, context), (number) => (number < 0 ? low : high));
+  },
   format({ template, values }, context) {
     const { language } = context.state;
     return fill(template[language] ?? template.en, evaluate(values, context), language);
@@ -91,7 +95,7 @@ function across({ data, shape, unit }, indices) {
 }
 
 // (row, column, y, x) side by side as one matrix with empty cells between
-function tile({ data, shape: [rows, columns, height, width] }, [gapY, gapX]) {
+function tile({ data, shape: [rows, columns, height, width] }, gapY, gapX) {
   const wide = columns * (width + gapX) - gapX, whole = Array.from({ length: rows * (height + gapY) - gapY }, () => new Float64Array(wide).fill(NaN));
   let from = 0;
   for (let row = 0; row < rows; row++) {

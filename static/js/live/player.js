@@ -7,10 +7,12 @@ import { named, placed } from "./labels.js";
 import { namesBeside } from "./point_names.js";
 import { PartsPointer } from "./parts.js";
 import { poster } from "./poster.js";
+import { redraw } from "./redraw.js";
 import { writeTable } from "./table.js";
 
 const WIDTH = new Set(["width"]);
 const ZOOM_KEYS = { "+": 2, "-": 0.5, 0: 0 };
+const REST_MS = 150;
 const CONFIG = { displayModeBar: false, responsive: false, doubleClick: "reset", showSendToCloud: false };
 
 const LETTER = 7.8, WIDE_LETTER = 13.5, LONGEST = 14; // px of a letter of a token on an axis, of a Chinese one, and how many of them
@@ -57,11 +59,12 @@ export class LiveFigure {
   constructor(box, spec, arrays, player) {
     Object.assign(this, { box, player, stale: new Set(), inView: true });
     this.plot = box.querySelector(".plot") ?? box;
+    this.room = this.plot.clientWidth; // px; asked for at every move, it would have the page laid out again each time
     this.plot.tabIndex = 0;
     this.plot.setAttribute("role", "img");
     this.plot.addEventListener("keydown", (event) => this.onKey(event));
     this.plot.addEventListener("blur", () => this.pointed && this.Plotly.Fx.unhover(this.plot));
-    this.watching = [new ResizeObserver(() => this.resize()), new IntersectionObserver((entries) => this.scrolled(entries.at(-1).isIntersecting), { rootMargin: "120px" })];
+    this.watching = [new ResizeObserver(() => { this.room = this.plot.clientWidth; this.resize(); }), new IntersectionObserver((entries) => this.scrolled(entries.at(-1).isIntersecting), { rootMargin: "120px" })];
     this.watching.forEach((observer) => observer.observe(this.plot));
     this.show(spec, arrays);
   }
@@ -74,7 +77,7 @@ export class LiveFigure {
   // the page's state, and the room of this figure
   get context() {
     this.state ??= Object.create(this.player.page.state);
-    this.state.width = this.plot.clientWidth || 640;
+    this.state.width = this.room || 640;
     return { arrays: this.arrays, state: this.state };
   }
 
@@ -88,6 +91,7 @@ export class LiveFigure {
     Object.assign(this, { spec, arrays, every: null, pointed: null, upright: 0 });
     this.bound = Object.entries(spec.bindings).map(([path, expression]) => ({ path: parsed(path), expression, keys: keysOf(expression) }));
     this.words = Object.fromEntries(["title", "caption"].map((part) => [part, keysOf(spec[part])]));
+    this.tokenKeys = keysOf(spec.tokens);
     this.fitted = keysOf(spec.labels.map(({ text }) => text));
     this.say(null);
     if (!this.Plotly) this.paintPoster();
@@ -101,7 +105,8 @@ export class LiveFigure {
 
   paintPoster() {
     this.poster?.remove();
-    if (!this.plot.clientWidth) return;
+    this.room = this.plot.clientWidth;
+    if (!this.room) return;
     const { width, height } = this.size();
     this.plot.style.height = `${height}px`;
     this.poster = poster(this.spec, this.context, { width, height });
@@ -109,12 +114,13 @@ export class LiveFigure {
   }
 
   async draw() {
-    if (!this.plot.clientWidth) return void (this.undrawn = true); // in a tab that is not open
+    this.room = this.plot.clientWidth;
+    if (!this.room) return void (this.undrawn = true); // in a tab that is not open
     this.undrawn = false;
     const { data, layout } = structuredClone(this.spec.figure), { templates, state, typeSize } = this.player.page;
     for (const binding of this.bound) {
       const value = evaluate(binding.expression, this.context);
-      if (binding.path.trace === null) binding.written = JSON.stringify(value);
+      if (typeof value !== "object" || binding.path.trace === null) binding.written = JSON.stringify(value);
       put({ data, layout }, binding.path, value);
     }
     layout.template = templates[state.theme];
@@ -170,37 +176,53 @@ export class LiveFigure {
   move(changed) {
     this.say(changed);
     if (!this.plot._fullLayout) return changed.size && this.Plotly === undefined ? this.paintPoster() : undefined;
-    if (!this.plot.clientWidth || !this.inView) return changed.forEach((key) => this.stale.add(key));
+    if (!this.room || !this.inView) return changed.forEach((key) => this.stale.add(key));
     const keys = this.stale.size ? new Set([...this.stale, ...changed]) : changed;
     this.stale = new Set();
-    const moving = this.bound.filter((binding) => meets(binding.keys, keys)), traces = [...new Set(moving.map(({ path }) => path.trace))].filter((trace) => trace !== null);
-    const update = {}, layout = {};
+    const moving = this.bound.filter((binding) => meets(binding.keys, keys)), changes = [];
     for (const binding of moving) {
-      const { path, expression } = binding, value = evaluate(expression, this.context);
-      if (path.trace === null) {
-        const written = JSON.stringify(value); // what stays as it is costs no redraw of the axes
-        if (written !== binding.written) layout[path.rest] = value;
-        binding.written = written;
-      }
-      else (update[path.rest] ??= traces.map(() => undefined))[traces.indexOf(path.trace)] = value; // undefined: as it is
+      const value = evaluate(binding.expression, this.context), written = typeof value === "object" && binding.path.trace !== null ? null : JSON.stringify(value);
+      if (written === null || written !== binding.written) changes.push({ path: binding.path, value }); // what stays costs no redraw
+      binding.written = written;
     }
-    if (meets(keysOf(this.spec.height), keys)) Object.assign(layout, this.size());
+    const layout = meets(keysOf(this.spec.height), keys) ? this.size() : {};
     if (keys.has("theme")) layout.template = this.player.page.templates[this.player.page.state.theme];
-    if (traces.length && Object.keys(layout).length) this.Plotly.update(this.plot, update, layout, traces);
-    else if (traces.length) this.Plotly.restyle(this.plot, update, traces);
-    else if (Object.keys(layout).length) this.Plotly.relayout(this.plot, layout);
+    const left = Object.keys(layout).length ? changes : redraw(this.plot, changes);
+    this.update(left, layout);
     if (keys.has("language") || keys.has("theme") || this.refits(keys)) this.fit();
-    else if (moving.length) this.fitTokens();
+    else if (meets(this.tokenKeys, keys) || left.length) this.fitTokens();
+    if (this.relabels(keys)) this.fitSoon();
     this.parts?.refresh();
     if (keys.has(this.spec.cursor?.key)) this.cursor?.place();
     this.crosshair?.place();
+  }
+
+  // whether another of several labels at one place comes first now
+  relabels(keys) {
+    return this.spec.labels.some(({ about }) => Object.keys(about).some((key) => keys.has(key)));
+  }
+
+  // when nothing has moved for a while
+  fitSoon() {
+    clearTimeout(this.fitting);
+    this.fitting = setTimeout(() => this.plot._fullLayout && this.fit(), REST_MS);
+  }
+
+  update(changes, layout) {
+    const traces = [...new Set(changes.map(({ path }) => path.trace))].filter((trace) => trace !== null), update = {};
+    for (const { path: { trace, rest }, value } of changes) {
+      if (trace === null) layout[rest] = value;
+      else (update[rest] ??= traces.map(() => undefined))[traces.indexOf(trace)] = value; // undefined: as it is
+    }
+    if (traces.length) this.Plotly.update(this.plot, update, layout, traces);
+    else if (Object.keys(layout).length) this.Plotly.relayout(this.plot, layout);
   }
 
   // whether labels or the ends of named lines are elsewhere now
   refits(keys) {
     if (this.spec.point_names && meets(keysOf(this.spec.point_names), keys)) return true;
     if (this.spec.names && this.bound.some((binding) => binding.path.trace !== null && meets(binding.keys, keys))) return true;
-    return meets(this.fitted, keys) || this.spec.labels.some(({ about }) => Object.keys(about).some((key) => keys.has(key)));
+    return meets(this.fitted, keys);
   }
 
   // More points at the ends of traces, as training makes them: [{trace, x: […], y: […]}]
