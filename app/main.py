@@ -17,7 +17,7 @@ import uvicorn
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
-from app.i18n import gradio_i18n
+from app.components.words import page_words
 from app.page import build_page
 from app.paths import STATIC
 from app.routes import bundles, router
@@ -38,7 +38,7 @@ def head() -> str:
 
 
 def make_app() -> FastAPI:
-    i18n = gradio_i18n()
+    page = build_page()
     theme = gr.themes.Base(
         primary_hue="teal", neutral_hue="slate", font=["system-ui", "sans-serif"], font_mono=["monospace"]
     )
@@ -49,9 +49,9 @@ def make_app() -> FastAPI:
     add_error_handlers(app)
     return gr.mount_gradio_app(
         app,
-        build_page(i18n),
+        page,
         path="/",
-        i18n=i18n,
+        i18n=gr.I18n(**page_words()),
         theme=theme,
         head=head(),
         favicon_path=str(STATIC / "icons/favicon.svg"),
