@@ -214,8 +214,9 @@ def monitored_context(browser: Browser, app_url: str, page_errors: list[str], op
     context.on("weberror", lambda error: page_errors.append(f"page error: {error.error}"))
     context.on(
         "console",
-        lambda message: is_error(message)
-        and page_errors.append(f"console error: {message.text} ({message.location['url']})"),
+        lambda message: (
+            is_error(message) and page_errors.append(f"console error: {message.text} ({message.location['url']})")
+        ),
     )
     context.on(
         "page",
