@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gradio as gr
 
+from app.api import add_api
 from app.components.script_view import ScriptView
 from app.tabs.build import build_tab
 
@@ -19,4 +20,5 @@ def build_page(i18n: gr.I18n) -> gr.Blocks:
                 with gr.Tab(i18n(f"tab_{name}"), id=name, elem_id=f"tab-{name}") as tab:
                     build_tab(tab) if name == "build" else ScriptView(name)
         ScriptView("timeline")
+        add_api()
     return page
