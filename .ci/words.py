@@ -25,6 +25,7 @@ KEYWORDS: dict[str, tuple[Any, ...] | None] = {
     "Format": None,
     "Term": ((1, "c"), 2),
     "plural_text": (1, 2),
+    "word": None,
     **dict.fromkeys(ERRORS),
 }
 HEADER = "# Translations of InnerView. Written by hand; `make words` adds new messages and removes unused ones.\n#"

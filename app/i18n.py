@@ -10,16 +10,13 @@ import json
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 from app.paths import STATIC
 from core.translatable import ENGLISH, Text
-
-if TYPE_CHECKING:
-    import gradio as gr
 
 LOCALES = STATIC / "locales"
 CATALOGUE = "LC_MESSAGES/innerview.po"
@@ -79,10 +76,3 @@ def _load_words(folder: Path) -> dict[str, str]:
 
 
 WORDS: dict[str, dict[str, str]] = {folder.name: _load_words(folder) for folder in sorted(LOCALES.iterdir())}
-
-
-def gradio_i18n() -> gr.I18n:
-    """For Gradio's own components, whose labels follow the browser's language."""
-    import gradio as gr  # takes seconds, which nothing else here needs
-
-    return gr.I18n(**WORDS)

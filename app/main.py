@@ -21,7 +21,7 @@ from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
 from app.api.result_files import result_files
-from app.i18n import gradio_i18n
+from app.components.words import page_words
 from app.page import build_page
 from app.paths import STATIC
 from app.routes import bundles, router
@@ -52,7 +52,7 @@ async def app_lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 def make_app(mcp: bool = False) -> FastAPI:
     """The page and its routes; `mcp`: the endpoints of `app.api` are the tools of an MCP server, too."""
-    i18n = gradio_i18n()
+    page = build_page()
     theme = gr.themes.Base(
         primary_hue="teal", neutral_hue="slate", font=["system-ui", "sans-serif"], font_mono=["monospace"]
     )
@@ -63,9 +63,9 @@ def make_app(mcp: bool = False) -> FastAPI:
     add_error_handlers(app)
     return gr.mount_gradio_app(
         app,
-        build_page(i18n),
+        page,
         path="/",
-        i18n=i18n,
+        i18n=gr.I18n(**page_words()),
         theme=theme,
         head=head(),
         favicon_path=str(STATIC / "icons/favicon.svg"),

@@ -6,18 +6,26 @@ import gradio as gr
 
 from app.api import add_api
 from app.components.script_view import ScriptView
+from app.components.words import word
 from app.tabs.build import build_tab
 
-TABS = ("build", "train", "attention", "gates", "positions", "generate")
+TABS = {
+    "build": word("Build"),
+    "train": word("Train"),
+    "attention": word("Attention"),
+    "gates": word("Gates"),
+    "positions": word("Positions"),
+    "generate": word("Generate"),
+}
 
 
-def build_page(i18n: gr.I18n) -> gr.Blocks:
+def build_page() -> gr.Blocks:
     with gr.Blocks(title="InnerView", fill_width=True) as page:
         ScriptView("header")
         ScriptView("sidebar")
         with gr.Tabs(elem_id="tabs", selected="attention"):
-            for name in TABS:
-                with gr.Tab(i18n(f"tab_{name}"), id=name, elem_id=f"tab-{name}") as tab:
+            for name, title in TABS.items():
+                with gr.Tab(title, id=name, elem_id=f"tab-{name}") as tab:
                     build_tab(tab) if name == "build" else ScriptView(name)
         ScriptView("timeline")
         add_api()

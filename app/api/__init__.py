@@ -25,6 +25,6 @@ def add_api() -> None:
         gr.api(
             endpoint(function),
             api_name=function.__name__,
-            concurrency_id="models",
+            concurrency_id="api_models",  # a queue beside that of the page's own events
             concurrency_limit=MODELS_AT_ONCE,
         )

@@ -23,24 +23,7 @@ from app.figures.theme import TEMPLATES
 from app.paths import STATIC
 
 PLOTLY = Path(plotly.__file__).parent / "package_data/plotly.min.js"
-SCRIPTS = (
-    "payload.js",
-    *(
-        f"live/{name}.js"
-        for name in (
-            "numbers",
-            "expressions",
-            "exports",
-            "labels",
-            "parts",
-            "point_names",
-            "poster",
-            "table",
-            "crosshair",
-            "player",
-        )
-    ),
-)
+IMPORT = re.compile(r'^import (\{.*?\}) from "([./\w]+\.js)";$', re.M)
 PAGE = """<!doctype html>
 <html lang="{language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title><style>{css}</style>{plotly}</head>
@@ -127,16 +110,24 @@ def page_html(page: str, title: str, theme: str, language: str, plotlyjs: str | 
 
 
 def inlined() -> str:
-    """The player's modules as one script: each a function of its own that returns what it exports."""
-    return "\n".join(_module(name) for name in SCRIPTS) + "\nconst { unpack } = payload_js, { Player } = player_js;\n"
+    """The player and the modules it imports as one script: each a function of its own that returns what it exports."""
+    modules: dict[Path, str] = {}
+    for name in ("payload.js", "live/player.js"):
+        _add_module((STATIC / "js" / name).resolve(), modules)
+    return "\n".join(modules.values()) + "\nconst { unpack } = payload_js, { Player } = player_js;\n"
 
 
-def _module(name: str) -> str:
-    source = (STATIC / "js" / name).read_text("utf-8")
-    source = re.sub(r'^import (\{.*?\}) from "[./]*(\w+)\.js";$', r"const \1 = \2_js;", source, flags=re.M)
-    exported = re.findall(r"^export (?:const|class|function) (\w+)", source, flags=re.M)
+def _add_module(path: Path, modules: dict[Path, str]) -> None:
+    """Adds a module behind those it imports."""
+    if path in modules:
+        return
+    source = path.read_text("utf-8")
+    for imported in IMPORT.findall(source):
+        _add_module((path.parent / imported[1]).resolve(), modules)
+    source = IMPORT.sub(lambda found: f"const {found[1]} = {Path(found[2]).stem}_js;", source)
+    exported = re.findall(r"^export (?:async )?(?:const|class|function) (\w+)", source, flags=re.M)
     body = re.sub(r"^export ", "", source, flags=re.M)
-    return f"const {Path(name).stem}_js = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();"
+    modules[path] = f"const {path.stem}_js = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();"
 
 
 def _plain(value: Any) -> Any:

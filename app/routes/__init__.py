@@ -8,6 +8,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from app.routes import (
+    arrays,
     attention,
     build,
     checkpoints,
@@ -24,6 +25,7 @@ from app.routes import (
 router = APIRouter(prefix="/api")
 for part in (
     runs,
+    arrays,
     exports,
     attention,
     similar_heads,

@@ -67,7 +67,8 @@ export function mountAttention(parent) {
   on(["look", "group", "focus", "layer", "head", "snapshot"], (changed) => {
     exact.forget();
     if (!ready() || !heads().pooled || isBertViz() || state.focus === "arcs") return;
-    if (changed.some((key) => ["layer", "head", "snapshot"].includes(key))) one.show(shown.look.figures[`${state.group}/${FIGURE[state.focus]}`], shown.look.arrays);
+    const pooled = shown.look.figures[`${state.group}/${FIGURE[state.focus]}`];
+    if (one.figure.spec !== pooled && changed.some((key) => ["layer", "head", "snapshot"].includes(key))) one.show(pooled, shown.look.arrays);
     const rolled = state.focus === "rollout", points = Array.from({ length: state.layer + 1 }, (_, layer) => pointOf(layer));
     exact.want({ path: rolled ? "rollout" : "head", ...question(), ...(rolled ? { points } : { point: pointOf(state.layer), head: state.head }) });
   });

@@ -6,6 +6,7 @@ import { make } from "./dom.js";
 import { pageOf, save } from "./live/exports.js";
 import { player } from "./live/page.js";
 import { startOver } from "./session.js";
+import { walkRadios } from "./radio_keys.js";
 import { on, shown, state } from "./store.js";
 import { say, switchLanguage } from "./words.js";
 
@@ -32,6 +33,7 @@ export function mountHeader(parent) {
   on(["loading"], follow);
   follow();
   document.addEventListener("keydown", walkTabs);
+  document.addEventListener("keydown", walkRadios);
 }
 
 // Shows that something is being waited for while a promise is open.

@@ -7,7 +7,7 @@ import { mountSidebar } from "./sidebar.js";
 import { set, show, shown } from "./store.js";
 import { watchTabs } from "./tabs.js";
 import { mountTimeline } from "./timeline.js";
-import { loadWords, say } from "./words.js";
+import { followLanguage, loadWords } from "./words.js";
 
 const VIEWS = {
   header: mountHeader,
@@ -21,25 +21,16 @@ const VIEWS = {
   generate: lazy("./generate.js", "mountGenerate"),
 };
 
-const words = loadWords();
+const words = Promise.all([loadWords(), followLanguage()]);
 const started = words.then(begin);
 
 export async function mount(element, view) {
   await words;
-  nameTabs();
   watchTabs();
   await VIEWS[view](element);
   await started;
   show({ runs: shown.runs }); // a part that came up late is told everything once
   if (shown.story) show({ story: shown.story, look: shown.look });
-}
-
-// Gradio's tabs follow the browser's language; the one chosen on the page goes before it.
-function nameTabs() {
-  for (const tab of document.querySelectorAll("#tabs [role=tab]")) {
-    const name = say(`tab_${tab.dataset.tabId}`);
-    if (tab.textContent.trim() !== name) tab.textContent = name;
-  }
 }
 
 function lazy(path, name) {

@@ -1,7 +1,7 @@
 // Whose arrow keys they are. They move through training, unless what has the focus was reached with the keyboard and
 // uses them itself: after a click anywhere a lecture goes on with the arrow keys. Escape always gives them back.
 
-const FIELDS = "input, textarea, select"; // what is typed or chosen there stays there
+const FIELDS = "input:not([type=radio], [type=checkbox]), textarea, select"; // what is typed or chosen there stays there
 let pressed = false, focusByPointer = false, lastByPointer = false;
 
 export const isField = (element) => Boolean(element.closest?.(FIELDS));

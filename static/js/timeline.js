@@ -38,7 +38,7 @@ function keys(event) {
   if (!plot.getClientRects().length) return; // not on the page now: other keys have the word
   if (isField(event.target) || event.ctrlKey || event.metaKey) return;
   const clicked = afterClick(event.target);
-  if (!clicked && event.target.closest?.("[role=radiogroup], [role=tab], canvas")) return;
+  if (!clicked && event.target.closest?.("[role=radiogroup], input[type=radio], [role=tab], canvas")) return;
   const last = (shown.story?.snapshots.length ?? 1) - 1;
   const to = { ArrowLeft: state.snapshot - 1, ArrowRight: state.snapshot + 1, Home: 0, End: last }[event.key];
   if (to !== undefined) {

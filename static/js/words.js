@@ -4,10 +4,17 @@ import { missing, NONE } from "./numbers.js";
 
 const KEY = "innerview-language";
 export const language = (localStorage.getItem(KEY) ?? navigator.language ?? "en").startsWith("zh") ? "zh" : "en";
-let words = {};
+let words = {}, loading = null;
 
-export async function loadWords() {
-  words = await (await fetch(`api/words/${language}`)).json();
+export const loadWords = () => (loading ??= fetch(`api/words/${language}`).then(async (answer) => { words = await answer.json(); }));
+
+// Gradio's own components follow the browser's language; the one chosen on the page goes before it. The function is not
+// promised to be there: without it they stay as they are.
+export async function followLanguage() {
+  document.documentElement.lang = language;
+  const core = performance.getEntriesByType("resource").find(({ name }) => /\/assets\/core-[^/]*\.js$/.test(name));
+  const { changeLocale } = core ? await import(core.name) : {};
+  changeLocale?.(language);
 }
 
 export function switchLanguage() {

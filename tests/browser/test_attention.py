@@ -77,7 +77,7 @@ def test_map_caption_and_report_show_what_core_computes_at_every_moment(new_page
             numbers(download(page, ".one-head")), heads.weights[moment, layer, head], atol=1e-6
         )
         scores = {n: float(v[moment, layer, head]) for n, v in heads.measures.items()}
-        curves, _, _, written, _ = figure_data(page, ".report")
+        curves, _, _, written, *_ = figure_data(page, ".report")
         for row, value in enumerate(scores.values()):
             assert curves["customdata"][row * (last + 2) + moment] == pytest.approx(value, abs=1e-6)
             assert written["text"][row] == f"{value:.2f}"
@@ -269,6 +269,7 @@ def test_512_tokens_by_144_heads_are_pooled_at_first_and_exact_on_the_way(new_pa
     for _ in range(6):
         page.mouse.wheel(0, -100)
     expect(page.locator(".one-head .zoom-where")).to_contain_text("rows")
+    page.wait_for_timeout(500)  # Plotly draws the enlarged part once the wheel has come to rest
     page.locator(".one-head .plot").focus()
     page.keyboard.press("0")
     expect(page.locator(".one-head .zoom-where")).to_be_empty()

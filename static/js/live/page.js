@@ -1,6 +1,7 @@
 // The page's player: live figures follow the page's state; Plotly is fetched once, when the first of them is to be drawn.
 
 import { onAny, set, state } from "../store.js";
+import { paintLargeHeatmaps } from "./heatmap_canvas.js";
 import { Player } from "./player.js";
 
 let loading = null;
@@ -24,6 +25,8 @@ const page = {
     page.looks ??= fetch(new URL("ours/templates.json", document.baseURI)).then((answer) => answer.json());
     await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted))); // posters first: Plotly takes long to start
     const Plotly = await library();
+    page.painting ??= paintLargeHeatmaps(Plotly);
+    await page.painting;
     page.templates = await page.looks;
     for (const { layout } of Object.values(page.templates)) for (const axis of [layout.xaxis, layout.yaxis]) axis.title.font.size = page.typeSize();
     return Plotly;

@@ -13,13 +13,14 @@ const TICKS = /^([xy]axis\d*)\.ticktext$/;
 export function redraw(plot, changes) {
   const { _fullData: traces, _fullLayout: layout } = plot, left = changes.filter(({ path: { trace, rest }, value }) => trace === null && !shapeOf(layout, rest) && !ticksOf(layout, rest, value));
   if (!changes.every(({ path: { trace, rest }, value }) => trace === null || dataOnly(traces[trace], rest, value, layout))) return changes;
-  const moved = new Set(), shapes = new Set();
+  const moved = new Set(), labelled = new Set(), shapes = new Set();
   for (const { path: { trace, rest }, value } of changes.filter((change) => !left.includes(change))) {
     const [, index, corner] = rest.match(CORNERS) ?? [], [, axis] = rest.match(TICKS) ?? [];
     if (trace !== null) {
       put(plot.data[trace], rest, value);
       put(traces[trace], rest, value);
       moved.add(trace);
+      if (rest === "x" || rest === "y") labelled.add(trace);
     } else if (axis) {
       plot.layout[axis].ticktext = layout[axis].ticktext = value;
       writeTicks(plot, axis);
@@ -28,25 +29,28 @@ export function redraw(plot, changes) {
       shapes.add(Number(index));
     }
   }
-  if (moved.size) drawTraces(plot, moved);
+  if (moved.size) drawTraces(plot, moved, labelled);
   for (const index of shapes) drawShape(plot, index);
   return left;
 }
 
-// a trace of which this attribute can change without anything around it
+// a trace of which this attribute can change without anything around it; one that loses its last point is hidden, which Plotly does
 function dataOnly(trace, rest, value, { [nameOf(trace.xaxis)]: xaxis, [nameOf(trace.yaxis)]: yaxis }) {
   if (trace.visible !== true || !TYPES.has(trace.type) || xaxis.autorange || yaxis.autorange) return false;
-  return DATA.has(rest) && Array.isArray(value) === Array.isArray(valueAt(trace, rest));
+  return DATA.has(rest) && value?.length !== 0 && Array.isArray(value) === Array.isArray(valueAt(trace, rest));
 }
 
-function drawTraces(plot, moved) {
+function drawTraces(plot, moved, labelled) {
   const { _fullData: traces, _fullLayout: layout, calcdata } = plot;
   for (const index of moved) {
-    const trace = traces[index];
-    if (trace.type === "heatmap") trace._length = trace.z.length;
-    else trace._length = Math.min(...[trace.x, trace.y].filter(Boolean).map(({ length }) => length));
+    const trace = traces[index], [before] = calcdata[index];
+    if (trace.type !== "heatmap") trace._length = Math.min(...[trace.x, trace.y].filter(Boolean).map(({ length }) => length));
+    else if (sameCells(before.z, trace.z) && !labelled.has(index)) { // other values in the same cells
+      calcdata[index] = [{ ...before, z: trace.z, trace }];
+      continue;
+    }
     const calculated = trace._module.calc(plot, trace);
-    Object.assign(calculated[0], { t: calculated[0].t ?? calcdata[index][0].t, trace });
+    Object.assign(calculated[0], { t: calculated[0].t ?? before.t, trace });
     calcdata[index] = calculated;
   }
   const modules = new Set(traces.filter(({ visible }) => visible === true).map(({ _module }) => _module));
@@ -83,6 +87,7 @@ function writeTicks(plot, name) {
   });
 }
 
+const sameCells = (before, z) => before.length === z.length && before[0].length === z[0].length;
 const nameOf = (id) => id?.replace(/^([xy])(\d*)$/, "$1axis$2"); // "x2" → "xaxis2"
 const valueAt = (trace, rest) => rest.split(".").reduce((part, name) => part?.[name], trace);
 
