@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gradio as gr
 
+from app.api import add_api
 from app.components.script_view import ScriptView
 from app.components.words import word
 from app.tabs.build import build_tab
@@ -27,4 +28,5 @@ def build_page() -> gr.Blocks:
                 with gr.Tab(title, id=name, elem_id=f"tab-{name}") as tab:
                     build_tab(tab) if name == "build" else ScriptView(name)
         ScriptView("timeline")
+        add_api()
     return page

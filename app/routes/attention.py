@@ -9,10 +9,11 @@ from pydantic import Field
 
 from app import payload
 from app.figures.attention import one_head, rollout
-from app.routes.runs import InputRequest, binary_response, exclusive_run, file_name, load_input
+from app.routes.runs import InputRequest, binary_response, file_name, load_input
 from app.service import attention_arithmetic, bertviz_frame
 from app.service.attention_figures import arithmetic_figure, exact_view
 from app.service.figure_payload import pack_figures
+from app.service.runs.model_slots import exclusive_run
 from core import InputError
 
 router = APIRouter()

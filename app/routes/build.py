@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -10,23 +9,21 @@ import pandas as pd
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field, NonNegativeInt
 
-import core
 from app import payload
 from app.figures.build import activations as figure
 from app.figures.build import parameter_treemap
 from app.figures.diagram import Diagram
 from app.i18n import TRANSLATIONS
-from app.routes.runs import HELD_OUT_SHOWN, MODEL_SLOTS, InputRequest, load_input
+from app.routes.runs import HELD_OUT_SHOWN, InputRequest, load_input
 from app.service.build import activations, costs, model_plan
 from app.service.figure_payload import figure_parts, pack_figures
 from app.service.inputs import ModelInput
 from app.service.runs import run_registry
-from core import InputError
+from app.service.runs.model_slots import MODEL_SLOTS
 from core.config.families import Config
 
 router = APIRouter(prefix="/build")
 MAX_TOKENS = 64  # of the sequences whose shapes are shown
-MAX_OPTIONS_CHARACTERS = 4_000
 MAX_PARTS = 5_000  # that may be unfolded
 MAX_LENGTH = 4_096  # tokens of a measurement
 MAX_SECONDS, MAX_NUMBER = 3_600.0, 10**18  # of a measurement
@@ -40,9 +37,7 @@ class ConfigBody(BaseModel):
     options: dict[str, Any] = {}
 
     def config(self) -> Config:
-        if len(json.dumps(self.options)) > MAX_OPTIONS_CHARACTERS:
-            raise InputError("These are too many options.")
-        return core.configure(self.family, **self.options)
+        return model_plan.checked_config(self.family, self.options)
 
 
 class PlanBody(ConfigBody):

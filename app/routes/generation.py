@@ -8,11 +8,12 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from app.figures.training_example import training_example as draw_example
-from app.routes.runs import InputRequest, binary_response, exclusive_run, load_input
+from app.routes.runs import InputRequest, binary_response, load_input
 from app.service.build.controls import controls
 from app.service.figure_payload import pack_figures
 from app.service.generation import answers, generation
 from app.service.generation.training_example import describe_example
+from app.service.runs.model_slots import exclusive_run
 
 router = APIRouter()
 MAX_MASKS = 512

@@ -6,10 +6,11 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from app.routes.attention import HeadRequest
-from app.routes.runs import MODEL_SLOTS, binary_response, exclusive_run, load_input
+from app.routes.runs import binary_response, load_input
 from app.service import similar_heads
 from app.service.inputs import input_from_text
 from app.service.runs import run_registry
+from app.service.runs.model_slots import MODEL_SLOTS, exclusive_run
 
 router = APIRouter()
 

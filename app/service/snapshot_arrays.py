@@ -46,6 +46,13 @@ class SnapshotArrays:
 
     trained: bool = True  # False: a checkpoint, of which only the end of its training is there
 
+    @property
+    def nbytes(self) -> int:
+        tensors = [values for layer in self.recurrent for values in layer.points.values()]
+        for stack in self.attention:
+            tensors += [stack.weights, *stack.measures.values(), *([] if stack.rollout is None else [stack.rollout])]
+        return sum(tensor.nbytes for tensor in tensors)
+
     def pack(self, file: str = "run") -> bytes:
         """For the page: figures and what else it shows; `file` begins the names under which figures are saved."""
         axes = token_axes(self.model_input, self.downsample)

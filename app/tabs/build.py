@@ -8,8 +8,8 @@ import gradio as gr
 
 from app.components.script_view import ScriptView
 from app.i18n import TRANSLATIONS, translate
-from app.routes.runs import MODEL_SLOTS
 from app.service.build.layer_table import layer_caption, layer_table
+from app.service.runs.model_slots import MODEL_SLOTS
 from core.analysis.layer_costs import LayerCost, compare_layers
 from core.translatable import Text
 
@@ -42,8 +42,7 @@ def build_tab(tab: gr.Tab) -> None:
     )
     button.click(
         measure_layers, [language, measured], [*shown, measured], js=LANGUAGE, show_progress="minimal",
-        show_progress_on=[table], concurrency_limit=2, api_name="compare_layers",
-        api_description="One recurrent, one convolutional and one attention layer, measured at 256 and 512 tokens.",
+        show_progress_on=[table], concurrency_limit=2, api_visibility="private",
     )  # fmt: skip
     keep.click(None, [table], None, js=CSV, api_visibility="private")
 
