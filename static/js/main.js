@@ -7,7 +7,7 @@ import { mountSidebar } from "./sidebar.js";
 import { set, show, shown } from "./store.js";
 import { watchTabs } from "./tabs.js";
 import { mountTimeline } from "./timeline.js";
-import { followLanguage, loadWords } from "./words.js";
+import { followLanguage, language, loadWords } from "./words.js";
 
 const VIEWS = {
   header: mountHeader,
@@ -26,11 +26,21 @@ const started = words.then(begin);
 
 export async function mount(element, view) {
   await words;
+  nameTabs();
   watchTabs();
   await VIEWS[view](element);
   await started;
   show({ runs: shown.runs }); // a part that came up late is told everything once
   if (shown.story) show({ story: shown.story, look: shown.look });
+}
+
+// In the language chosen on the page, also where Gradio could not be told of it.
+function nameTabs() {
+  const names = window.gradio_config?.i18n_translations?.[language] ?? {};
+  for (const tab of document.querySelectorAll("#tabs [role=tab]")) {
+    const id = tab.dataset.tabId, name = names[id[0].toUpperCase() + id.slice(1)];
+    if (name && tab.textContent.trim() !== name) tab.textContent = name;
+  }
 }
 
 function lazy(path, name) {

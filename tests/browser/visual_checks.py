@@ -56,7 +56,7 @@ FIND_FAULTS = """() => {
         if (seen.size < 3) faults.push(`the picture ${canvas.className} is empty`);
     }
     for (const plot of document.querySelectorAll('.figure .js-plotly-plot')) {
-        if (visible(plot) && !plot.querySelector('.trace path, .trace .point, .trace text, .heatmaplayer image, .treemaplayer path')) faults.push('a plot is empty');
+        if (visible(plot) && !plot.querySelector('.trace path, .trace .point, .trace text, .heatmaplayer image, .painted canvas, .treemaplayer path')) faults.push('a plot is empty');
     }
     for (const svg of document.querySelectorAll('.figure svg:not(.main-svg)')) {
         if (visible(svg) && !svg.closest('.js-plotly-plot') && !svg.querySelector('path, rect, line, circle')) faults.push(`the picture ${svg.getAttribute('class')} is empty`);
