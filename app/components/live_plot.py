@@ -97,16 +97,18 @@ class PackedPlots:
         return len(self.data)
 
     def values(
-        self, of: Mapping[str, Any] | None = None, only: Mapping[str, Any] | None = None, keep: bool = False
+        self, of: Mapping[str, Any] | None = None, only: Mapping[str, Any] | None = None
     ) -> dict[str, Value]:
-        """As `plot_values`; keep: the arrays stay as long as the process."""
-        address = array_store.address(self.data, keep=keep) if self.data else None
+        """As `plot_values`."""
+        address = array_store.address(self.data) if self.data else None
         more = {"of": dict(of or {}), **({"only": dict(only)} if only else {})}
         return {name: {"spec": spec, "arrays": address, "about": self.about, **more} for name, spec in self.specs.items()}
 
 
-def pack_plots(figures: Mapping[str, Live], about: Any = "") -> PackedPlots:
+def pack_plots(figures: Mapping[str, Live], about: Any = "", derived: Any = None) -> PackedPlots:
+    """Figures with all their arrays, and those of expressions for `derived_value`."""
     specs, arrays = figure_parts(figures)
+    arrays |= arrays_of(derived)
     units = {name: array.unit for name, array in arrays.items() if array.unit != 1}
     packed = payload.pack({}, {name: array.values for name, array in arrays.items()}, units) if arrays else b""
     return PackedPlots(specs, packed, _json(about))
@@ -144,6 +146,6 @@ def _json(expression: Any) -> Any:
     return to_json(expression, translate_message, list(TRANSLATIONS))
 
 
-def derived_value(set_: Mapping[str, Any], among: Value) -> Value:
-    """A value for `Derived`: expressions for keys of the state, of arrays that the value of a `LivePlot` has."""
-    return {"set": _json(dict(set_)), "arrays": among and among["arrays"]}
+def derived_value(expressions: Mapping[str, Any], arrays: str | None) -> dict[str, Any]:
+    """A value for `Derived`: keys of the state and expressions for them, of the arrays at an address."""
+    return {"set": _json(dict(expressions)), "arrays": arrays}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from app.routes.attention import HeadRequest
-from app.routes.runs import MODEL_SLOTS, binary_response, exclusive_run, load_input
+from app.routes.runs import MODEL_SLOTS, InputRequest, binary_response, exclusive_run, load_input
 from app.service import similar_heads
 from app.service.inputs import input_from_text
 from app.service.runs import run_registry
@@ -14,9 +13,12 @@ from app.service.runs import run_registry
 router = APIRouter()
 
 
-class SimilarHeadsRequest(HeadRequest):
+class SimilarHeadsRequest(InputRequest):
     """A head, and the run whose heads are compared with it."""
 
+    step: int = Field(ge=0)
+    point: str = Field(max_length=80)
+    head: int = Field(ge=0)
     where: str = Field(max_length=200)
 
 

@@ -20,12 +20,18 @@ class ArrayStore:
         self.kept: dict[str, bytes] = {}  # for as long as the process runs
         self.secret, self.lock = secrets.token_bytes(32), threading.Lock()
 
-    def address(self, data: bytes, keep: bool = False) -> str:
-        """Keeps the bytes; their address, relative to the page's. keep: they never make way for others."""
+    def keep(self, address: str) -> None:
+        """What is at an address stays for as long as the process, and never makes way for others."""
+        key = address.rpartition("/")[2]
+        with self.lock:
+            if key in self.values:
+                self.kept[key] = self.values.pop(key)
+                self.size -= len(self.kept[key])
+
+    def address(self, data: bytes) -> str:
+        """Keeps the bytes; their address, relative to the page's."""
         key = hmac.digest(self.secret, data, "sha256").hex()[:40]
         with self.lock:
-            if keep:
-                self.kept[key] = data
             if key in self.kept:
                 return f"api/arrays/{key}"
             if key not in self.values:

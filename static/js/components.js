@@ -54,6 +54,7 @@ export async function livePlot(element, props, watch) {
     const arrays = await arraysAt(wanted.arrays);
     if (wanted !== wantedNow() || drawn === wanted) return;
     drawn = wanted;
+    picture.element.className = `figure live ${props.classes} ${wanted.classes ?? ""}`;
     mark(picture.element, drawn.of);
     picture.show(wanted.spec, arrays);
   };

@@ -15,7 +15,9 @@ export const state = {
   head: 0,
   query: null, // the chosen cell of a map
   key: null,
-  focus: "map", // or "arcs"
+  focus: "map", // or "arcs", "rollout", "head", "model", "neuron" (BertViz)
+  attentionOf: null, // run and input for which group, layer, head and cell were chosen
+  long: false, // are exact maps and arithmetic asked for one head at a time?
   recurrent_layer: null, // "layers.0.fwd"
   gate: "hidden", // or state
   unit: 0,
