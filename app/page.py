@@ -29,7 +29,7 @@ def build_page() -> gr.Blocks:
                     if name == "build":
                         build_tab(tab)
                     elif name == "attention":
-                        with gr.Column(elem_id="attention"):
+                        with gr.Column(elem_id="attention", elem_classes="view-attention"):
                             attention_tab()
                     else:
                         ScriptView(name)

@@ -96,13 +96,13 @@ class PackedPlots:
     def nbytes(self) -> int:
         return len(self.data)
 
-    def values(
-        self, of: Mapping[str, Any] | None = None, only: Mapping[str, Any] | None = None
-    ) -> dict[str, Value]:
+    def values(self, of: Mapping[str, Any] | None = None, only: Mapping[str, Any] | None = None) -> dict[str, Value]:
         """As `plot_values`."""
         address = array_store.address(self.data) if self.data else None
         more = {"of": dict(of or {}), **({"only": dict(only)} if only else {})}
-        return {name: {"spec": spec, "arrays": address, "about": self.about, **more} for name, spec in self.specs.items()}
+        return {
+            name: {"spec": spec, "arrays": address, "about": self.about, **more} for name, spec in self.specs.items()
+        }
 
 
 def pack_plots(figures: Mapping[str, Live], about: Any = "", derived: Any = None) -> PackedPlots:

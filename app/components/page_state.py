@@ -131,4 +131,6 @@ def show_by(key: str, blocks: Mapping[Any, gr.blocks.Block]) -> None:
     chosen.change(None, [chosen], list(blocks.values()), js=js, api_visibility="private")
 
 
-CHOOSE_RUN = "(name) => import(new URL('ours/js/session.js', document.baseURI)).then((session) => session.chooseRun(name))"
+CHOOSE_RUN = (
+    "(name) => import(new URL('ours/js/session.js', document.baseURI)).then((session) => session.chooseRun(name))"
+)

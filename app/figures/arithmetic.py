@@ -55,7 +55,10 @@ def cell_numbers(view: AttentionView, row: ArithmeticRow) -> Live:
         parts.append(("scaled", named, None, number("scaled", row.dot * row.scale)))
         bias = Format("none") if np.isnan(row.bias).all() else None
         parts.append(("bias", Format("+ bias"), bias, number("bias", row.bias)))
-    masked, kept = not np.isnan(row.kept).all(), Array("cell.kept", np.nan_to_num(row.kept, nan=1).astype(np.int32))[CELL]
+    masked, kept = (
+        not np.isnan(row.kept).all(),
+        Array("cell.kept", np.nan_to_num(row.kept, nan=1).astype(np.int32))[CELL],
+    )
     parts += [
         ("score", Format("score"), None, number("score", row.score)),
         ("mask", Format("mask"), Choose(kept, [Format("hides it"), Format("lets it through")]) if masked else Format("there is none"), None),

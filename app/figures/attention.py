@@ -41,7 +41,7 @@ ROLE_LABELS = (  # by the room for them: with the share, without, and as short a
         Format("itself"),
         Format("first"),
     ],
-    lambda share: [Fill("–"), Format("align"), Format("ind."), Format("prev."), Format("self"), Format("first")],
+    lambda share: [Fill(""), Format("align"), Format("ind."), Format("prev."), Format("self"), Format("first")],
 )
 SPELLED_HEADS = 6  # up to so many in a row are called "head 3", more just "3"
 NOMINAL, ROLE, SIDE = 332, 18, 220  # px: the width that gaps are made for, of a role's line, of a head at most
@@ -250,7 +250,7 @@ def token_map(view: AttentionView, values: Expression, limit: Any) -> Live:
         "data[0].zmax": limit,
         "data[0].colorscale": WEIGHT,
         "data[0].hovertemplate": hover,
-        "layout.annotations[0].text": Choose(room, ["", Format("Each row is a query, each column a key.")]),
+        "layout.annotations[0].text": Choose(room, ["", Format("Rows are queries, columns keys.")]),
         "layout.annotations[0].font.color": colour("mute"),
         "layout.shapes[0].x0": Affine(State("key"), offset=-0.5),
         "layout.shapes[0].x1": Affine(State("key"), offset=0.5),

@@ -67,7 +67,13 @@ def sources(view: AttentionView) -> Live:
             go.Bar(x=[categories(view.queries)[place] for place in places], marker={"line": {"width": 0}}),
             {
                 "xaxis": token_axis(view.queries, fixedrange=True),
-                "yaxis": {"range": [0, 1.02], "nticks": 3, "fixedrange": True, "showgrid": False, "tickformat": ".0%"},
+                "yaxis": {
+                    "range": [0, 1.02],
+                    "nticks": 3,
+                    "fixedrange": True,
+                    "showgrid": False,
+                    "tickformat": ".0%",
+                },
                 "margin": {"l": 44, "r": 4, "t": 6, "b": 30},
                 "bargap": 0.2,
             },
@@ -78,7 +84,13 @@ def sources(view: AttentionView) -> Live:
             "data[0].hovertemplate": Fill("{token}: {share}<extra></extra>", token="%{x}", share="%{y:.4f}"),
         },
         title=Format("Where {token} ({at}) comes from", token=token, at=State("query")),
-        file=Fill("{name}-sources{layer}-{at}-step{step}", name=view.file, layer=State("layer"), at=State("query"), step=view.step),
+        file=Fill(
+            "{name}-sources{layer}-{at}-step{step}",
+            name=view.file,
+            layer=State("layer"),
+            at=State("query"),
+            step=view.step,
+        ),
         tokens={"x": view.queries},
         height=190,
     )

@@ -185,7 +185,9 @@ def _row(model: nn.Module, tape: Tape, model_input: ModelInput, point: str, quer
     check_index(query, weights.shape[1], Text("query"))
     scores = tape[f"{point}.scores"][0, :, query].double()  # (head, key)
     bias, mask, missing = tape.get(f"{point}.bias"), tape.get(f"{point}.mask"), torch.full_like(scores, torch.nan)
-    allowed = torch.ones_like(scores) if mask is None else mask[0, 0].expand(weights.shape[1:])[query].expand_as(scores)
+    allowed = (
+        torch.ones_like(scores) if mask is None else mask[0, 0].expand(weights.shape[1:])[query].expand_as(scores)
+    )
     exponentials = scores.exp() * allowed
     return {
         **_terms(model, tape, model_input, point, query),

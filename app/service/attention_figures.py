@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from app.service.snapshot_arrays import SnapshotArrays
 
 
-
 def stack_views(arrays: SnapshotArrays, file: str) -> dict[str, AttentionView]:
     """By the name of the stack."""
     return {stack.name: attention_view(arrays, stack, file) for stack in arrays.attention}
@@ -40,7 +39,9 @@ def attention_view(arrays: SnapshotArrays, stack: AttentionStack, file: str) -> 
         stack.queries,
         stack.keys,
         None if stack.allowed is None else stack.allowed.numpy(),
-        None if stack.rollout is None else Array(f"{name}.rollout.weights", stack.rollout.numpy(), unit(stack.rollout)),
+        None
+        if stack.rollout is None
+        else Array(f"{name}.rollout.weights", stack.rollout.numpy(), unit(stack.rollout)),
         arrays.model_input.alignment,
         stack.pooled,
         has_heads="blocks" in stack.points[0],

@@ -14,6 +14,7 @@ from app.service.bertviz_frame import VIEWS
 from app.service.runs.shipped import SHIPPED_RUNS
 from app.tabs import attention_answers as answers
 from app.tabs.attention_plots import GROUPS, attention_plots
+from app.tabs.similar_heads import similar_heads
 from core.translatable import Text, verbatim
 
 DRAWN, HEAD = ["map", "arcs", "rollout"], ["map", "arcs"]  # values of `focus` in which a part is shown
@@ -59,9 +60,9 @@ def attention_tab() -> None:
         gates = gr.Button(word("Open Gates"), elem_classes="small-button")
         LiveText(text_value(Text("These runs have attention:")), classes="nothing")
         attending = chips({}, label=word("Runs with attention"), show_label=False)
-    controls = Controls(
-        first["controls"], group=group, layer=layer, head=head, focus=focus, attending=attending
-    )
+    with gr.Column(elem_classes="bridge-room") as bridge:
+        similar_heads()
+    controls = Controls(first["controls"], group=group, layer=layer, head=head, focus=focus, attending=attending)
     derived = Derived(["group", "layer", "head"], first["derived"])
     gates.click(None, None, None, js=OPEN_GATES, api_visibility="private")
     attending.input(None, [attending], None, js=CHOOSE_RUN, api_visibility="private")
@@ -73,10 +74,22 @@ def attention_tab() -> None:
         ["attentionOf", "group", "focus", "layer", "head", "snapshot"],
         when={"long": [True], "focus": ["map", "rollout"]}, rest=REST_MS,
     )  # fmt: skip
-    neuron = Question(
-        ["attentionOf", "group", "layer", "snapshot"], when={"focus": ["neuron"]}, rest=REST_MS
-    )
-    shown = [grid, middle, sources, report, bertviz, bertviz_caption, derived, controls, top, views, nothing, sentence]
+    neuron = Question(["attentionOf", "group", "layer", "snapshot"], when={"focus": ["neuron"]}, rest=REST_MS)
+    shown = [
+        grid,
+        middle,
+        sources,
+        report,
+        bertviz,
+        bertviz_caption,
+        derived,
+        controls,
+        top,
+        views,
+        bridge,
+        nothing,
+        sentence,
+    ]
     ask(question.change, answers.show_attention, [question], shown, problem, runs_model=True)
     ask(group.input, answers.choose_group, [question, group], [controls], problem)
     for asked in (row, here):

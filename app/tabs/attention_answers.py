@@ -28,7 +28,15 @@ from core.translatable import Text
 
 INPUT = ["run", "text", "heldOut", "version"]
 CHOICE = ["attentionOf", "group", "layer", "head", "query", "key", "snapshot", "focus"]
-PARTS = ("grid", "middle", "sources", "report", "bertviz", "bertviz_caption", "derived")  # what `show_attention` fills, in order
+PARTS = (
+    "grid",
+    "middle",
+    "sources",
+    "report",
+    "bertviz",
+    "bertviz_caption",
+    "derived",
+)  # what `show_attention` fills, in order
 FOCUS = {
     "map": Text("Map"),
     "arcs": Text("Arcs"),
@@ -38,6 +46,7 @@ FOCUS = {
     "neuron": Text("BertViz neuron"),
 }
 FAMILIES = {"rnn": Text("an RNN"), "gru": Text("a GRU"), "lstm": Text("an LSTM"), "seq2seq": Text("a seq2seq model")}
+RECURRENT = ("rnn", "gru", "lstm")
 Asked = dict[str, Any]  # keys of the page's state
 
 
@@ -47,17 +56,21 @@ def show_attention(asked: Asked) -> list[Any]:
     """
     run, answer = asked["run"], attention_plots(*input_of(asked))
     if not answer.stacks:
-        family = FAMILIES.get(str(run_registry.open_run(run).run.model.config.family), Text("a model of another kind"))
-        nothing = Text("This run is {family}: it has no attention. Its gates and states are under Gates.", family=family)
+        family = FAMILIES.get(
+            str(run_registry.open_run(run).run.model.config.family), Text("a model of another kind")
+        )
+        nothing = Text(
+            "This run is {family}: it has no attention. Its gates and states are under Gates.", family=family
+        )
         state = {"attentionOf": identity(asked), "group": None, "long": False}
-        runs = [(one["title"], one["name"]) for one in run_registry.list_runs() if one["family"] not in FAMILIES]
+        runs = [(one["title"], one["name"]) for one in run_registry.list_runs() if one["family"] not in RECURRENT]
         return [*[None] * len(PARTS), told(state, {"attending": runs}), *halves(False), text_value(nothing)]
     values = answer.values(dict(zip(INPUT, identity(asked), strict=True)))
     return [*(values[part] for part in PARTS), choose_focus(asked, answer), *halves(True), None]
 
 
 def halves(attends: bool) -> list[Any]:
-    return [gr.update(visible=attends), gr.update(visible=attends), gr.update(visible=not attends)]
+    return [*(gr.update(visible=attends) for _ in range(3)), gr.update(visible=not attends)]
 
 
 def input_of(asked: Asked) -> tuple[str, str | None, int | None]:
@@ -85,7 +98,9 @@ def choose_focus(asked: Asked, answer: AttentionPlots) -> dict[str, Any]:
     if before != identity(asked) or not _within(query, view.queries) or not _within(key, view.keys):
         query, key = strongest_cell(view, asked.get("snapshot") or 0, layer, head)
     state = {"attentionOf": identity(asked), "group": group, "long": answer.long, "trained": view.trained}
-    return offered(answer, view, {**state, "layer": layer, "head": head, "query": query, "key": key}, asked.get("focus"))
+    return offered(
+        answer, view, {**state, "layer": layer, "head": head, "query": query, "key": key}, asked.get("focus")
+    )
 
 
 def _within(index: int | None, tokens: list[str]) -> bool:

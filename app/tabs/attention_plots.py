@@ -28,7 +28,9 @@ GROUPS = {
     "decoder.cross": Text("Decoder looks at encoder"),
 }
 PLACES = ("map", "arcs", "rollout", *VIEWS)  # what the middle of the tab can show
-ROW_NUMBERS = 1_000_000  # terms of one row at all snapshots and heads; where there are more, they are asked for one by one
+ROW_NUMBERS = (
+    1_000_000  # terms of one row at all snapshots and heads; where there are more, they are asked for one by one
+)
 MANY_HEADS = 6  # in a layer: from more on the grid takes more room
 
 
@@ -57,7 +59,10 @@ class AttentionPlots:
         for group, facts in self.stacks.items():
             if (grid := values.get(f"{group}/grid")) and facts["shape"][2] > MANY_HEADS:
                 grid["classes"] = "many"
-        middle = {group: by_state("focus", {name: values.get(f"{group}/{name}") for name in PLACES}) for group in self.stacks}
+        middle = {
+            group: by_state("focus", {name: values.get(f"{group}/{name}") for name in PLACES})
+            for group in self.stacks
+        }
         return {
             "grid": by_group("grid"),
             "middle": by_state("group", middle),
@@ -82,6 +87,7 @@ def attention_plots(run: str, text: str | None, held_out: int | None) -> Attenti
         figures |= {f"{name}/{place}": figure for place, figure in stack_plots(stack, view).items()}
         stacks[name] = stack.describe() | {
             "layers": {kind: drawable_layers(kind, stack.shape) for kind in VIEWS},
+            "steps": arrays.steps,
             "rows": view.queries,
             "columns": view.keys,
             "file": view.file,
@@ -106,11 +112,20 @@ def bertviz_caption(stack: AttentionStack, model: Any, moment: Expression) -> Ex
     _, layers, heads, _, _ = stack.shape
     fit = {view: drawable_layers(view, stack.shape) for view in VIEWS}
     first = Clamp(State("layer"), 0, layers - fit["model"])
-    which = Format("layers {first} to {last} of {layers}", first=first, last=Affine(first, 1, fit["model"] - 1), layers=layers)
+    which = Format(
+        "layers {first} to {last} of {layers}", first=first, last=Affine(first, 1, fit["model"] - 1), layers=layers
+    )
     if fit["model"] in (1, layers):
-        which = Format("layer {first} of {layers}", first=first, layers=layers) if fit["model"] == 1 else Format("all {layers} layers", layers=layers)
+        which = (
+            Format("layer {first} of {layers}", first=first, layers=layers)
+            if fit["model"] == 1
+            else Format("all {layers} layers", layers=layers)
+        )
     neuron: list[Any] = [
-        Format("BertViz neuron view, {moment}: point at a token on the left to see its q, every k, and their products.", moment=moment)
+        Format(
+            "BertViz neuron view, {moment}: point at a token on the left to see its q, every k, and their products.",
+            moment=moment,
+        )
     ]
     module: Any = model.get_submodule(stack.points[0].removesuffix(".weights"))
     if abs(getattr(module, "scale", 1) * getattr(module, "d_head", 1) ** 0.5 - 1) > 1e-6:

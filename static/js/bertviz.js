@@ -34,7 +34,7 @@ class BertViz {
   }
 
   get stack() {
-    return this.value()?.stacks[state.group];
+    return this.value()?.stacks?.[state.group];
   }
 
   // the layers that are drawn: as many as it can, around the chosen one; none: the map stands in its place
@@ -90,7 +90,7 @@ class BertViz {
   post(message) {
     this.frame.removeAttribute("data-drawn");
     this.sent = message;
-    this.of = state.snapshot;
+    this.step = this.stack.steps[state.snapshot];
     this.frame.contentWindow.postMessage(message, "*");
   }
 
@@ -100,7 +100,7 @@ class BertViz {
     if (data.height) this.frame.style.height = `${Math.ceil(data.height)}px`;
     if (data.svg) this.gotSvg?.(data.svg);
     if (!data.drawn) return;
-    this.frame.setAttribute("data-drawn", this.of);
+    this.frame.setAttribute("data-drawn", this.step);
     this.element.classList.remove("loading");
   }
 
@@ -114,7 +114,7 @@ class BertViz {
   }
 
   async save(kind) {
-    const name = `${this.stack.file}-bertviz-${state.focus}-snapshot${state.snapshot}.${kind}`;
+    const name = `${this.stack.file}-bertviz-${state.focus}-step${this.step}.${kind}`;
     if (kind === "csv") return save(name, new Blob([this.csv()], { type: "text/csv" }));
     const svg = await new Promise((resolve) => {
       this.gotSvg = resolve;
