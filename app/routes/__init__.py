@@ -18,7 +18,6 @@ from app.routes import (
     generation,
     positions,
     runs,
-    similar_heads,
     train,
 )
 
@@ -28,7 +27,6 @@ for part in (
     arrays,
     exports,
     attention,
-    similar_heads,
     build,
     checkpoints,
     fine_tuning,

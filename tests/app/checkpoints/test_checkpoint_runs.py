@@ -14,6 +14,7 @@ from app.service.runs import run_registry
 from app.service.snapshot_arrays import collect_arrays
 from core import InputError
 from tests.app.checkpoints import small_checkpoints
+from tests.app.sent_arrays import sent_arrays
 from tests.words import chinese
 
 MINILM = "checkpoint:all-MiniLM-L6-v2"
@@ -31,7 +32,7 @@ def test_the_real_bert_shows_what_transformers_computes(root):
         assert problem.ids.tolist() == ids["input_ids"][0].tolist()
         with torch.no_grad():
             expected = theirs(**ids, output_attentions=True, output_hidden_states=True)
-        header, arrays = payload.unpack(collect_arrays(run, problem).pack())
+        header, arrays = sent_arrays(collect_arrays(run, problem))
         (heads,) = header["heads"]
         assert heads["shape"] == [1, 6, 12, len(problem.source), len(problem.source)]
         weights = torch.stack(expected.attentions)[:, 0].numpy()
