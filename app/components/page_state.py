@@ -29,7 +29,7 @@ class Controls(gr.HTML):
     made by `words.chips` follow the language. value: what it is told from the start.
     """
 
-    def __init__(self, value: dict[str, Any] | None = None, **controls: Any):
+    def __init__(self, value: dict[str, Any] | None = None, *, render: bool = True, **controls: Any):
         names = {key: choice_names(control) for key, control in controls.items()}
         super().__init__(
             value=value,
@@ -41,7 +41,10 @@ class Controls(gr.HTML):
             names=names,
             first={key: control.value for key, control in controls.items()},
             identifier=self.next_identifier(),
+            render=render,
         )
+        if not render:
+            return
         for key, control in controls.items():
             control.input(None, [control], None, js=f"(value) => innerview.set({json.dumps(key)}, value)")
         follow = f"() => innerview.follow({json.dumps(self.props['identifier'])})"

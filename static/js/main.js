@@ -14,7 +14,6 @@ const VIEWS = {
   sidebar: mountSidebar,
   timeline: mountTimeline,
   train: lazy("./train.js", "mountTrain"),
-  build: lazy("./build.js", "mountBuild"),
   gates: lazy("./gates.js", "mountGates"),
   positions: lazy("./positions.js", "mountPositions"),
   generate: lazy("./generate.js", "mountGenerate"),
