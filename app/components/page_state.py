@@ -18,6 +18,14 @@ from app.components.words import choice_names
 MODULE = "import(new URL('ours/js/components.js', document.baseURI))"
 
 
+def on_load(function: str, module: str = MODULE, /, **constants: Any) -> str:
+    """The page's half of a component whose value alone changes. Constants are written into the script: as props of `gr.HTML`
+    they are gone after an update without a value (Gradio replaces all props), as `gr.skip()` and every refusal are.
+    """
+    props = f"{{ get value() {{ return props.value; }}, ...{json.dumps(constants)} }}"
+    return f"{module}.then(({{ {function} }}) => {function}(element, {props}, watch))"
+
+
 class Controls(gr.HTML):
     """Ties native controls to keys of the page's state, both ways and without a request.
 
@@ -25,7 +33,8 @@ class Controls(gr.HTML):
         ask(…, outputs=[controls, plot])                # an event may set keys and offer other choices: see `told`
 
     A control that a person uses sets its key (`.input`); when the key changes otherwise (a click in a picture, an arrow key,
-    the address), the control follows. Names of choices made by `words.chips` follow the language.
+    the address), the control follows. A key that the state does not have begins with its control's value. Names of choices
+    made by `words.chips` follow the language.
     """
 
     def __init__(self, **controls: Any):
@@ -38,6 +47,7 @@ class Controls(gr.HTML):
             elem_classes=["page-state"],
             keys=list(controls),
             names=names,
+            first={key: control.value for key, control in controls.items()},
             identifier=self.next_identifier(),
         )
         for key, control in controls.items():

@@ -73,7 +73,7 @@ export async function liveText(element, props, watch) {
 
 // app/components/page_state.py: Controls
 export function controls(element, props, trigger, watch) {
-  const { identifier, keys, names } = props, last = {}, offered = { ...names }, shown = {};
+  const { identifier, keys, names, first } = props, last = {}, offered = { ...names }, shown = {};
   let language = "en"; // of the names that Python has written
   const changesOf = (key) => {
     const changes = {}, value = state[key] ?? null;
@@ -96,6 +96,7 @@ export function controls(element, props, trigger, watch) {
     trigger("change");
   });
   for (const key of keys) last[key] = undefined;
+  set(Object.fromEntries(keys.filter((key) => !(key in state)).map((key) => [key, first[key]])));
   on([...keys, "language"], () => trigger("change"));
   trigger("change");
 }

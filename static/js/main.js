@@ -18,7 +18,6 @@ const VIEWS = {
   build: lazy("./build.js", "mountBuild"),
   gates: lazy("./gates.js", "mountGates"),
   positions: lazy("./positions.js", "mountPositions"),
-  generate: lazy("./generate.js", "mountGenerate"),
 };
 
 const words = Promise.all([loadWords(), followLanguage()]);
