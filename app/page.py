@@ -8,6 +8,7 @@ from app.components.script_view import ScriptView
 from app.components.words import word
 from app.tabs.attention import attention_tab
 from app.tabs.build import build_tab
+from app.tabs.generate import generate_tab
 
 TABS = {
     "build": word("Build"),
@@ -31,6 +32,8 @@ def build_page() -> gr.Blocks:
                     elif name == "attention":
                         with gr.Column(elem_id="attention", elem_classes="view-attention"):
                             attention_tab()
+                    elif name == "generate":
+                        generate_tab()
                     else:
                         ScriptView(name)
         ScriptView("timeline")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import gradio as gr
@@ -23,8 +23,10 @@ def ask(
     problem: LiveText,
     *,
     runs_model: bool = False,
-) -> None:
-    """Calls `answer(*inputs)` at the triggers and writes what it returns (or a generator yields), in order, into the outputs.
+    cancels: Sequence[Any] = (),
+) -> Any:
+    """Calls `answer(*inputs)` at the triggers and writes what it returns, in order, into the outputs; of a generator, each of
+    what it yields. The event is returned, for others to cancel it (`cancels`).
 
     A refusal (`InputError`, `ConfigError`) is written into `problem` and leaves the outputs as they are. Only the newest of
     several waiting questions is answered.
@@ -33,17 +35,18 @@ def ask(
     def respond(*values: Any) -> Iterator[dict[Any, Any]]:
         while True:
             try:
-                answers = answer(*values)
-                for one in answers if isinstance(answers, Generator) else (answers,):
-                    yield {problem: None, **dict(zip(outputs, one, strict=True))}
-                return
+                answered = answer(*values)
+                for answers in answered if isinstance(answered, Iterator) else [answered]:
+                    yield {problem: None, **dict(zip(outputs, answers, strict=True))}
             except (InputError, ConfigError) as error:
                 yield {problem: text_value(error.text)}
                 if not getattr(error, "again", False):
                     return
                 time.sleep(RETRY_SECONDS)
+                continue
+            return
 
-    gr.on(
+    return gr.on(
         triggers,
         respond,
         list(inputs),
@@ -52,5 +55,6 @@ def ask(
         trigger_mode="always_last",
         concurrency_id=MODELS if runs_model else None,
         concurrency_limit=MODEL_EVENTS if runs_model else None,
+        cancels=list(cancels),
         api_visibility="private",
     )

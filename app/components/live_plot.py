@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 
 from app import payload
-from app.components.page_state import MODULE
+from app.components.page_state import on_load
 from app.figures.expressions import arrays_of, to_json
 from app.figures.live import Live
 from app.i18n import TRANSLATIONS, in_all_languages, translate_message
@@ -40,11 +40,8 @@ class LivePlot(gr.HTML):
         super().__init__(
             value=value,
             html_template='<div class="view"></div>',
-            js_on_load=f"{MODULE}.then(({{ livePlot }}) => livePlot(element, props, watch))",
+            js_on_load=on_load("livePlot", keep=list(keep), classes=classes, when=dict(when or {})),
             apply_default_css=False,
-            keep=list(keep),
-            classes=classes,
-            when=dict(when or {}),
             **options,
         )
 
@@ -71,12 +68,8 @@ class LiveText(gr.HTML):
         super().__init__(
             value=value,
             html_template='<div class="view"></div>',
-            js_on_load=f"{MODULE}.then(({{ liveText }}) => liveText(element, props, watch))",
+            js_on_load=on_load("liveText", tag=tag, classes=classes, role=role, when=dict(when or {})),
             apply_default_css=False,
-            tag=tag,
-            classes=classes,
-            role=role,
-            when=dict(when or {}),
             **options,
         )
 

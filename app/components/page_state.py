@@ -18,6 +18,14 @@ from app.components.words import choice_names
 MODULE = "import(new URL('ours/js/components.js', document.baseURI))"
 
 
+def on_load(function: str, module: str = MODULE, /, **constants: Any) -> str:
+    """The page's half of a component whose value alone changes. Constants are written into the script: as props of `gr.HTML`
+    they are gone after an update without a value (Gradio replaces all props), as `gr.skip()` and every refusal are.
+    """
+    props = f"{{ get value() {{ return props.value; }}, ...{json.dumps(constants)} }}"
+    return f"{module}.then(({{ {function} }}) => {function}(element, {props}, watch))"
+
+
 class Controls(gr.HTML):
     """Ties native controls to keys of the page's state, both ways and without a request.
 

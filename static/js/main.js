@@ -16,7 +16,6 @@ const VIEWS = {
   train: lazy("./train.js", "mountTrain"),
   gates: lazy("./gates.js", "mountGates"),
   positions: lazy("./positions.js", "mountPositions"),
-  generate: lazy("./generate.js", "mountGenerate"),
 };
 
 const words = Promise.all([loadWords(), followLanguage()]);

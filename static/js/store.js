@@ -57,6 +57,16 @@ export const state = {
   trainScale: "log", // its steps: or "linear"
   trainStep: null, // the step that is pointed at on its charts
   trainPinned: null, // the one that was clicked
+  side: "a", // of the Generate tab: the chosen way of writing
+  token: 0, // and token of its text
+  node: -1, // the chosen candidate of its beams
+  treeSide: "a", // the way whose beams are drawn
+  written: 1e5, // tokens that are shown of both texts
+  masks: null, // positions; null: as in the input
+  spanStart: -9, // a cell of the scores of spans, of tags; outside: none
+  spanEnd: -9,
+  latticeRow: -9,
+  latticeColumn: -9,
   fineTuningLabels: null, // index of the number of labels that is pointed at
 };
 

@@ -133,6 +133,7 @@ export class LiveFigure {
     await this.Plotly.react(this.plot, data, layout, { ...CONFIG, scrollZoom: Boolean(this.spec.zoom), staticPlot: Boolean(this.spec.parts) });
     this.poster?.remove();
     this.plot.style.height = "";
+    if (this.spec.reveal?.[1] > this.plot.clientWidth) this.plot.scrollLeft = this.spec.reveal[0];
     this.fit();
     if (first) this.listen();
     this.cursor?.place();
