@@ -136,6 +136,7 @@ def test_texts_and_shares_are_cores(new_page):
 
 def test_an_invalid_option_is_explained_beside_it_and_nothing_is_lost(new_page):
     page = open_generate(new_page)
+    expect(page.locator(".generate-text").nth(1).locator(".said").first).to_be_visible()
     before = page.locator(".generate-text").nth(1).inner_text()
     option(page, 1, "temperature").fill("0")
     problem = page.locator(".generate-column").nth(1).locator(".control .problem:visible")
