@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -18,27 +19,29 @@ NAMED = 13  # letters of a token beside its position
 SCORES = {"dot": Format("q · k"), "luong": Format("state · source"), "additive": Format("v · tanh(q + k)")}
 
 
-class ArithmeticRow(Protocol):
-    """As `app.service.attention_arithmetic.RowArithmetic`: arrays (snapshot, layer, head, …) of one query."""
+@dataclass(frozen=True)
+class RowArithmetic:
+    """Every number between one query and each key, of (snapshot, layer, head, …); NaN where there is none."""
 
-    kind: str
-    rotated: bool
+    kind: str  # "dot", "luong" or "additive"
+    rotated: bool  # has RoPE been applied to q and k?
     scale: float
-    q: np.ndarray
-    k: np.ndarray
-    terms: np.ndarray
-    bias: np.ndarray
-    kept: np.ndarray
+    q: np.ndarray  # (…, unit)
+    k: np.ndarray  # (…, key, unit)
+    terms: np.ndarray  # (…, key, unit): they add up to the score before scale, bias and mask
+    bias: np.ndarray  # (…, key), as the rest
+    kept: np.ndarray  # 1 where the mask lets the query look
     score: np.ndarray
     exp: np.ndarray
-    sum_exp: np.ndarray
+    sum_exp: np.ndarray  # (…)
     weight: np.ndarray
 
     @property
-    def dot(self) -> np.ndarray: ...
+    def dot(self) -> np.ndarray:
+        return self.terms.sum(-1, dtype=np.float64)
 
 
-def cell_numbers(view: AttentionView, row: ArithmeticRow) -> Live:
+def cell_numbers(view: AttentionView, row: RowArithmetic) -> Live:
     """From q · k to the weight, number by number."""
 
     def number(name: str, values: np.ndarray) -> Expression:
@@ -117,7 +120,7 @@ def _range(terms: np.ndarray) -> np.ndarray:
     return np.stack([low - spare, high + spare], -1).astype(np.float32)
 
 
-def score_terms(view: AttentionView, row: ArithmeticRow) -> Live:
+def score_terms(view: AttentionView, row: RowArithmetic) -> Live:
     """The terms of one score, q_i · k_i (or v_i tanh(q_i + k_i)), dimension by dimension."""
     terms, kind = row.terms, row.kind
     size = np.abs(terms)

@@ -9,7 +9,6 @@ then weight = exp(score) / Σ exp(score) over the keys that the mask keeps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import torch
 from torch import Size, Tensor, nn
 
 import core
+from app.figures.arithmetic import RowArithmetic
 from app.service.inputs import AnyRun, ModelInput
 from core import InputError
 from core.analysis import measures
@@ -116,28 +116,6 @@ def query_key_vectors(
     model, tape = capture_at_step(run, model_input, step, *(f"{point}.[qk]" for point in points), "decoder.layers.*")
     queries, keys, scales = zip(*(queries_and_keys(model, tape, model_input, point) for point in points), strict=True)
     return torch.stack(queries), torch.stack(keys), scales[0]
-
-
-@dataclass(frozen=True)
-class RowArithmetic:
-    """Every number between one query and each key, of (snapshot, layer, head, …); NaN where there is none."""
-
-    kind: str  # "dot", "luong" or "additive"
-    rotated: bool  # has RoPE been applied to q and k?
-    scale: float
-    q: np.ndarray  # (…, unit)
-    k: np.ndarray  # (…, key, unit)
-    terms: np.ndarray  # (…, key, unit): they add up to the score before scale, bias and mask
-    bias: np.ndarray  # (…, key), as the rest
-    kept: np.ndarray  # 1 where the mask lets the query look
-    score: np.ndarray
-    exp: np.ndarray
-    sum_exp: np.ndarray  # (…)
-    weight: np.ndarray
-
-    @property
-    def dot(self) -> np.ndarray:
-        return self.terms.sum(-1, dtype=np.float64)
 
 
 def row_arithmetic(

@@ -56,9 +56,8 @@ def show_attention(asked: Asked) -> list[Any]:
     """
     run, answer = asked["run"], attention_plots(*input_of(asked))
     if not answer.stacks:
-        family = FAMILIES.get(
-            str(run_registry.open_run(run).run.model.config.family), Text("a model of another kind")
-        )
+        config: Any = run_registry.open_run(run).run.model.config
+        family = FAMILIES.get(str(config.family), Text("a model of another kind"))
         nothing = Text(
             "This run is {family}: it has no attention. Its gates and states are under Gates.", family=family
         )
@@ -91,7 +90,8 @@ def choose_focus(asked: Asked, answer: AttentionPlots) -> dict[str, Any]:
         entry = run_registry.run_entries().get(asked["run"])
         group = (entry.focus.get("group") if entry else None) or most_telling(views)
     assert group is not None
-    view, layer, head, query, key = views[group], *(asked.get(name) for name in ("layer", "head", "query", "key"))
+    view, layer, head = views[group], asked.get("layer") or 0, asked.get("head") or 0
+    query, key = asked.get("query"), asked.get("key")
     _, layers, heads, _, _ = view.weights.values.shape
     if not same_run or layer >= layers or head >= heads:
         layer, head, _ = clearest_head(view)

@@ -58,7 +58,8 @@ class BertViz {
   // the page of a view, loaded once; from then on it only gets messages
   open(view) {
     if (this.opened === view) return this.loaded;
-    Object.assign(this, { opened: view, sent: null });
+    Object.assign(this, { opened: view, sent: null, frame: null });
+    this.holder.replaceChildren();
     this.element.classList.add("loading");
     return (this.loaded = (async () => {
       const page = await (pages[view] ??= askText(`bertviz/${view}/${language}`));

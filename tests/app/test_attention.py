@@ -309,7 +309,12 @@ def test_a_rollout_goes_through_self_attention_of_the_input_alone(wrong):
 def test_vectors_of_points_that_cannot_be_stacked_are_refused(name, points):
     run = shipped.load(name).run
     with pytest.raises(InputError):
-        attention_arithmetic.query_key_vectors(run, held_out_input(run, 0), run.snapshots[0].step, points)
+        attention_arithmetic.query_key_vectors(
+            run,
+            input_from_text(run, ASKED["attentionOf"][1] if name == "induction-gpt" else TRANSLATION[1]),
+            run.snapshots[0].step,
+            points,
+        )
 
 
 def test_a_step_without_a_snapshot_is_refused():
