@@ -15,7 +15,6 @@ from app.routes import (
     exports,
     fine_tuning,
     gates,
-    generation,
     positions,
     runs,
     similar_heads,
@@ -35,6 +34,5 @@ for part in (
     gates,
     positions,
     train,
-    generation,
 ):
     router.include_router(part.router)
