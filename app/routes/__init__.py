@@ -15,7 +15,6 @@ from app.routes import (
     exports,
     fine_tuning,
     gates,
-    generation,
     positions,
     runs,
     train,
@@ -33,6 +32,5 @@ for part in (
     gates,
     positions,
     train,
-    generation,
 ):
     router.include_router(part.router)

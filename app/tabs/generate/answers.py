@@ -82,13 +82,12 @@ class Answers:
         header, form = result.header, result.header["form"]
         made = plot_values(result.figures, asked.about(header["tokens"]))
         values = {plot: made.get(name) for name, plot in self.plots[form].items()}
-        keys: dict[str, Any] = dict(NOWHERE) if is_new else {}
+        keys: dict[str, Any] = {**NOWHERE, "spanKind": 0} if is_new else {}
         choices: dict[str, Any] = {}
         if form == "masked":
             keys["masks"] = [hole["place"] for hole in header["holes"]]
             choices["masks"] = [(MASK if at in keys["masks"] else header["tokens"][at], at) for at in header["open"]]
         if form == "spans":
-            keys["spanKind"] = min(state["spanKind"] or 0, len(header["labels"]) - 1)
             choices["spanKind"] = [(label, kind) for kind, label in enumerate(header["labels"])]
         return values, keys, choices
 

@@ -11,10 +11,11 @@ import gradio as gr
 from app.components.events import ask
 from app.components.live_plot import LivePlot, LiveText, plot_values, text_value
 from app.components.page_state import Controls, Question, told
-from app.components.words import word
+from app.components.words import phrase, word
 from app.figures.beam_tree import WRITTEN
 from app.figures.expressions import State
 from app.figures.training_example import training_example
+from app.i18n import in_all_languages
 from app.routes.runs import exclusive_run, file_name
 from app.service.generation.training_example import describe_example
 from app.service.runs import run_registry
@@ -38,14 +39,17 @@ SHOWN, HIDDEN = gr.update(visible=True), gr.update(visible="hidden")  # mounted 
 
 
 def generate_tab() -> None:
-    with gr.Column(elem_classes=["view", "view-generate"]):
+    with gr.Column(elem_classes="view-generate"):
         problem = LiveText(classes="problem", role="alert")
         with gr.Column(visible="hidden", elem_classes="nothing") as nothing:
             nothing_words = LiveText()
             with gr.Row(elem_classes="offered-runs"):
                 for name in OFFERED:
                     offer = gr.Button(
-                        word(INTRODUCTIONS[name].title.message), elem_classes="small-button", min_width=0, scale=0
+                        phrase(in_all_languages(INTRODUCTIONS[name].title)),
+                        elem_classes="small-button",
+                        min_width=0,
+                        scale=0,
                     )
                     offer.click(None, None, None, js=OPEN_RUN.format(name=json.dumps(name)), api_visibility="private")
         with gr.Column(visible="hidden", elem_classes="generate-view") as writing:

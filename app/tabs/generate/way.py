@@ -10,11 +10,12 @@ import gradio as gr
 
 from app.components.live_plot import LiveText, text_value
 from app.components.token_buttons import TokenButtons, token_values
-from app.components.words import chips, word
+from app.components.words import chips, phrase
 from app.figures.beam_tree import WRITTEN
 from app.figures.expressions import Expression, Format, Sentences, State
 from app.figures.numbers import write as written_number
 from app.figures.tokens import seen
+from app.i18n import in_all_languages
 from app.service.generation.generation import decoding_options
 from app.service.generation.result import Result
 from core import ConfigError
@@ -44,7 +45,7 @@ END = "</s>"
 def option_control(name: str, value: Any = None, **more: Any) -> gr.Slider | gr.Number:
     option = OPTIONS[name]
     options: dict[str, Any] = {
-        "label": word(LABELS[name].message), "info": word(option.help.message), "interactive": True, "min_width": 110,
+        "label": phrase(in_all_languages(LABELS[name])), "info": phrase(in_all_languages(option.help)), "interactive": True, "min_width": 110,
         "value": option.default if value is None else value, "elem_classes": ["option", f"option-{name}"], **more,
     }  # fmt: skip
     if name in SLIDERS:
@@ -102,7 +103,7 @@ class Way:
         )
         return {self.problem: None, self.text: text, self.verdict: None, self.others: None}
 
-    def values(self, result: Result, strategy: str) -> dict[Any, Any]:
+    def values(self, result: Result, strategy: Any) -> dict[Any, Any]:
         header = result.header
         best, *others = header["texts"]
         also = {"side": self.side, "node": -1, **({"treeSide": self.side} if header["tree"] else {})}
