@@ -22,7 +22,8 @@ def on_load(function: str, module: str = MODULE, /, **constants: Any) -> str:
     """The page's half of a component whose value alone changes. Constants are written into the script: as props of `gr.HTML`
     they are gone after an update without a value (Gradio replaces all props), as `gr.skip()` and every refusal are.
     """
-    props = f"{{ get value() {{ return props.value; }}, ...{json.dumps(constants)} }}"
+    written = "".join(f", {name}: {json.dumps(value)}" for name, value in constants.items())
+    props = f"{{ get value() {{ return props.value; }}{written} }}"  # a quoted name would be an event's, to Gradio
     return f"{module}.then(({{ {function} }}) => {function}(element, {props}, watch))"
 
 
