@@ -29,6 +29,9 @@ class Controls(gr.HTML):
     """
 
     def __init__(self, **controls: Any):
+        render = controls.pop(
+            "render", True
+        )  # Gradio makes it anew, apart from the page, where an event leaves it as it is
         names = {key: choice_names(control) for key, control in controls.items()}
         super().__init__(
             value=None,
@@ -39,7 +42,10 @@ class Controls(gr.HTML):
             keys=list(controls),
             names=names,
             identifier=self.next_identifier(),
+            render=render,
         )
+        if not render:
+            return
         for key, control in controls.items():
             control.input(None, [control], None, js=f"(value) => innerview.set({json.dumps(key)}, value)")
         follow = f"() => innerview.follow({json.dumps(self.props['identifier'])})"

@@ -17,7 +17,7 @@ from typing import Any
 
 from app.figures import svg
 from app.figures.diagram_drawing import Drawing, Words
-from app.figures.diagram_layout import FACE, Layout, Part, lay_out, parts_of, walk_parts
+from app.figures.diagram_layout import FACE, Layout, Part, lay_out, line_to, parts_of, walk_parts
 from app.figures.diagram_style import style, titled
 from app.figures.expressions import Format, Sentences, Translate
 from app.figures.live import untranslated
@@ -63,6 +63,10 @@ class Diagram:
             and (not paths or any(f"{path}.".startswith(f"{part['path']}.".lstrip(".")) for path in paths))
         ]
         return replace(self, opened=tuple({*self.open_ids, *holding}))
+
+    def reveal(self, part: str) -> Diagram:
+        """Whatever holds a part, by its id, unfolded too."""
+        return replace(self, opened=tuple({*self.open_ids, *(one["id"] for one in line_to(self.root, part)[1:-1])}))
 
     def fold(self) -> Diagram:
         return replace(self, opened=())

@@ -104,6 +104,16 @@ def walk_parts(part: Part) -> Iterator[Part]:
         yield from walk_parts(inner)
 
 
+def line_to(part: Part, id: str) -> list[Part]:
+    """The parts from this one down to the one with that id; none if it is not there."""
+    if part["id"] == id:
+        return [part]
+    for inner in parts_of(part):
+        if line := line_to(inner, id):
+            return [part, *line]
+    return []
+
+
 def text_width(text: str, size: float) -> float:
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     return size * (ADVANCE * (len(text) - wide) + wide)

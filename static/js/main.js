@@ -15,7 +15,6 @@ const VIEWS = {
   timeline: mountTimeline,
   train: lazy("./train.js", "mountTrain"),
   attention: mountAttention,
-  build: lazy("./build.js", "mountBuild"),
   gates: lazy("./gates.js", "mountGates"),
   positions: lazy("./positions.js", "mountPositions"),
   generate: lazy("./generate.js", "mountGenerate"),

@@ -41,6 +41,12 @@ export const state = {
   wordOrder: "shuffle", // or "reverse"
   shuffleSeed: 0,
   modelScheme: "none", // of the model that reads it
+  build: { a: null, b: null, side: "a" }, // configurations of the Build tab, {family, options}: null is the run's, or no second one
+  built: null, // as they are drawn: {a, b, run}
+  refused: null, // the option of the last one that could not be drawn,
+  refusal: "", // and why not
+  folded: { open: null, unrolled: [] }, // parts of the model's diagram: null is the first level
+  copies: {}, // id of a group of equal parts → which of them is named
   part: null, // id of the selected part of the Build tab's model
   partHead: 0, // which head of the activations at it
   compared: 0, // 1: the first of two configurations, 2: the second; 0: there is one
