@@ -212,7 +212,7 @@ def test_an_option_that_is_no_text_is_refused_with_a_sentence(option):
     client, body = TestClient(make_app()), {"run": "characters-gru", "text": "the ", "step": 0, "how": {option: 1}}
     for path, request in (
         ("write", body),
-        ("build/plan", {"family": "gpt", "options": {option: 1}}),
+        ("build/diagram", {"family": "gpt", "options": {option: 1}}),
         ("look", {"run": "characters-gru", option: 1, "text": [option]}),
         ("look", {"run": option, "text": "a"}),
     ):
