@@ -29,9 +29,7 @@ class Controls(gr.HTML):
     """
 
     def __init__(self, **controls: Any):
-        render = controls.pop(
-            "render", True
-        )  # Gradio makes it anew, apart from the page, where an event leaves it as it is
+        render = controls.pop("render", True)  # False: a copy that Gradio makes where an event leaves it as it is
         names = {key: choice_names(control) for key, control in controls.items()}
         super().__init__(
             value=None,
