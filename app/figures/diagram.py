@@ -79,7 +79,8 @@ class Diagram:
 
     @cached_property
     def layout(self) -> Layout:
-        return lay_out(self.root, set(self.open_ids), set(self.unrolled), self.anatomy["time"], self.words.local_name)
+        words, time = self.words, self.anatomy["time"]
+        return lay_out(self.root, set(self.open_ids), set(self.unrolled), time, words.local_name, words.module)
 
     @property
     def summary(self) -> str:

@@ -223,7 +223,7 @@ def test_a_prompt_may_be_as_long_as_can_be_shown_and_leaves_room_to_write():
 def test_an_option_that_is_no_text_is_refused_with_a_sentence(option):
     client = TestClient(make_app())
     for path, request in (
-        ("build/plan", {"family": "gpt", "options": {option: 1}}),
+        ("build/diagram", {"family": "gpt", "options": {option: 1}}),
         ("look", {"run": "characters-gru", option: 1, "text": [option]}),
         ("look", {"run": option, "text": "a"}),
     ):

@@ -59,10 +59,18 @@ def choose_preset(page: Page, name: str) -> None:
 def wait_for_diagram(page: Page, family: str = "") -> None:
     """Until what is chosen has been drawn."""
     now = "(s.state.build[s.state.build.side] ?? s.state.built.run)"
-    same = "".join(f" && JSON.stringify(s.state.built[s.state.build.side].{part}) === JSON.stringify({now}.{part})" for part in ("family", "options"))
+    same = "".join(
+        f" && JSON.stringify(s.state.built[s.state.build.side].{part}) === JSON.stringify({now}.{part})"
+        for part in ("family", "options")
+    )
     wait_until(page, f"s.state.built && s.state.built[s.state.build.side]{same}")
     if family:
         wait_until(page, f"s.state.built[s.state.build.side].family === '{family}'")
+
+
+def code_on_page(page: Page) -> str:
+    """The Python that builds what is drawn."""
+    return "\n".join(page.locator(".build-side > .build-code .cm-line").all_inner_texts()).replace("\xa0", " ")
 
 
 def option_box(page: Page, name: str) -> Locator:
