@@ -5,7 +5,6 @@ import pytest
 import torch
 import transformers
 
-from app import payload
 from app.service import positions
 from app.service.checkpoints import checkpoint_runs
 from app.service.generation import answers, generation
