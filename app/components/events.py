@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 import gradio as gr
@@ -17,14 +17,14 @@ MODELS, MODEL_EVENTS = "models", 4  # events that run a model share one queue, s
 
 def ask(
     triggers: Sequence[Callable[..., Any]] | Callable[..., Any],
-    answer: Callable[..., Sequence[Any]],
+    answer: Callable[..., Sequence[Any] | Iterator[Sequence[Any]]],
     inputs: Sequence[gr.components.Component],
     outputs: Sequence[gr.components.Component],
     problem: LiveText,
     *,
     runs_model: bool = False,
 ) -> None:
-    """Calls `answer(*inputs)` at the triggers and writes what it returns, in order, into the outputs.
+    """Calls `answer(*inputs)` at the triggers and writes what it returns (or a generator yields), in order, into the outputs.
 
     A refusal (`InputError`, `ConfigError`) is written into `problem` and leaves the outputs as they are. Only the newest of
     several waiting questions is answered.
@@ -34,14 +34,14 @@ def ask(
         while True:
             try:
                 answers = answer(*values)
+                for one in answers if isinstance(answers, Generator) else (answers,):
+                    yield {problem: None, **dict(zip(outputs, one, strict=True))}
+                return
             except (InputError, ConfigError) as error:
                 yield {problem: text_value(error.text)}
                 if not getattr(error, "again", False):
                     return
                 time.sleep(RETRY_SECONDS)
-                continue
-            yield {problem: None, **dict(zip(outputs, answers, strict=True))}
-            return
 
     gr.on(
         triggers,

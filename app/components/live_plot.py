@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
@@ -22,6 +23,9 @@ Value = dict[str, Any] | None
 class LivePlot(gr.HTML):
     """A live figure: title, plot, caption, and buttons that keep it as a file. Its value is made by `plot_values`; None
     shows nothing. `keep` lists the files on offer; `when`: keys of the state and the values with which it is shown.
+
+    While the state differs from what the value is `of` (`plot_values`), the figure has the class `waiting`; `stale` if it is
+    of another run or input.
     """
 
     def __init__(
@@ -80,16 +84,50 @@ class LiveText(gr.HTML):
         return "html"
 
 
-def plot_values(figures: Mapping[str, Live], about: Any = "") -> dict[str, Value]:
-    """By name, values for `LivePlot`s; the arrays of all travel together. about: an expression, what the pictures are of, for
-    their files.
-    """
+@dataclass(frozen=True)
+class PackedPlots:
+    """Descriptions and packed arrays of figures: what can be kept for the next time they are asked for."""
+
+    specs: dict[str, Any]
+    data: bytes
+    about: Any
+
+    @property
+    def nbytes(self) -> int:
+        return len(self.data)
+
+    def values(
+        self, of: Mapping[str, Any] | None = None, only: Mapping[str, Any] | None = None, keep: bool = False
+    ) -> dict[str, Value]:
+        """As `plot_values`; keep: the arrays stay as long as the process."""
+        address = array_store.address(self.data, keep=keep) if self.data else None
+        more = {"of": dict(of or {}), **({"only": dict(only)} if only else {})}
+        return {name: {"spec": spec, "arrays": address, "about": self.about, **more} for name, spec in self.specs.items()}
+
+
+def pack_plots(figures: Mapping[str, Live], about: Any = "") -> PackedPlots:
     specs, arrays = figure_parts(figures)
     units = {name: array.unit for name, array in arrays.items() if array.unit != 1}
-    packed = payload.pack({}, {name: array.values for name, array in arrays.items()}, units)
-    address = array_store.address(packed) if arrays else None
-    pictured = _json(about)
-    return {name: {"spec": spec, "arrays": address, "about": pictured} for name, spec in specs.items()}
+    packed = payload.pack({}, {name: array.values for name, array in arrays.items()}, units) if arrays else b""
+    return PackedPlots(specs, packed, _json(about))
+
+
+def plot_values(
+    figures: Mapping[str, Live],
+    about: Any = "",
+    of: Mapping[str, Any] | None = None,
+    only: Mapping[str, Any] | None = None,
+) -> dict[str, Value]:
+    """By name, values for `LivePlot`s; the arrays of all travel together. about: an expression, what the pictures are of, for
+    their files. of: keys of the state, as they were when the question was asked. only: the value is shown while these keys
+    are so; at other times the one before it.
+    """
+    return pack_plots(figures, about).values(of, only)
+
+
+def by_state(key: str, among: Mapping[Any, Value]) -> Value:
+    """A value for a `LivePlot`: the one that a key of the state names, chosen without a request; each may be such a choice."""
+    return {"by": key, "among": dict(among)}
 
 
 def text_value(sentence: Any) -> Value:
@@ -104,3 +142,8 @@ def text_value(sentence: Any) -> Value:
 
 def _json(expression: Any) -> Any:
     return to_json(expression, translate_message, list(TRANSLATIONS))
+
+
+def derived_value(set_: Mapping[str, Any], among: Value) -> Value:
+    """A value for `Derived`: expressions for keys of the state, of arrays that the value of a `LivePlot` has."""
+    return {"set": _json(dict(set_)), "arrays": among and among["arrays"]}

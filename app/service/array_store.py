@@ -17,12 +17,17 @@ class ArrayStore:
     def __init__(self, capacity: int = CAPACITY):
         self.capacity, self.size = capacity, 0
         self.values: OrderedDict[str, bytes] = OrderedDict()
+        self.kept: dict[str, bytes] = {}  # for as long as the process runs
         self.secret, self.lock = secrets.token_bytes(32), threading.Lock()
 
-    def address(self, data: bytes) -> str:
-        """Keeps the bytes; their address, relative to the page's."""
+    def address(self, data: bytes, keep: bool = False) -> str:
+        """Keeps the bytes; their address, relative to the page's. keep: they never make way for others."""
         key = hmac.digest(self.secret, data, "sha256").hex()[:40]
         with self.lock:
+            if keep:
+                self.kept[key] = data
+            if key in self.kept:
+                return f"api/arrays/{key}"
             if key not in self.values:
                 self.size += len(data)
             self.values[key] = data
@@ -33,8 +38,8 @@ class ArrayStore:
 
     def get(self, key: str) -> bytes | None:
         with self.lock:
-            data = self.values.get(key)
-            if data is not None:
+            data = self.kept.get(key) or self.values.get(key)
+            if key in self.values:
                 self.values.move_to_end(key)
             return data
 

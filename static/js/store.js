@@ -68,19 +68,20 @@ export function set(changes) {
   const changed = Object.keys(changes).filter((key) => JSON.stringify(state[key]) !== JSON.stringify(changes[key]));
   if (!changed.length) return;
   Object.assign(state, changes);
-  notify(changed);
+  notify(changed, Object.keys(changes));
 }
 
 export function show(changes) {
   Object.assign(shown, changes);
-  notify(Object.keys(changes));
+  notify(Object.keys(changes), Object.keys(changes));
 }
 
-function notify(changed) {
+// changed: keys that have another value; given: all that were set
+function notify(changed, given) {
   for (const { keys, listener } of listeners) {
     if (keys && !keys.some((key) => changed.includes(key))) continue;
     try {
-      listener(changed);
+      listener(changed, given);
     } catch (error) {
       reportError(error); // told to the console; the other views go on
     }
