@@ -7,6 +7,7 @@ import gradio as gr
 from app.components.script_view import ScriptView
 from app.components.words import word
 from app.tabs.build import build_tab
+from app.tabs.positions import positions_tab
 
 TABS = {
     "build": word("Build"),
@@ -25,6 +26,12 @@ def build_page() -> gr.Blocks:
         with gr.Tabs(elem_id="tabs", selected="attention"):
             for name, title in TABS.items():
                 with gr.Tab(title, id=name, elem_id=f"tab-{name}") as tab:
-                    build_tab(tab) if name == "build" else ScriptView(name)
+                    match name:
+                        case "build":
+                            build_tab(tab)
+                        case "positions":
+                            positions_tab()
+                        case _:
+                            ScriptView(name)
         ScriptView("timeline")
     return page

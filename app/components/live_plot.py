@@ -102,7 +102,9 @@ class PackedPlots:
         """As `plot_values`; keep: the arrays stay as long as the process."""
         address = array_store.address(self.data, keep=keep) if self.data else None
         more = {"of": dict(of or {}), **({"only": dict(only)} if only else {})}
-        return {name: {"spec": spec, "arrays": address, "about": self.about, **more} for name, spec in self.specs.items()}
+        return {
+            name: {"spec": spec, "arrays": address, "about": self.about, **more} for name, spec in self.specs.items()
+        }
 
 
 def pack_plots(figures: Mapping[str, Live], about: Any = "") -> PackedPlots:

@@ -16,7 +16,6 @@ from app.routes import (
     fine_tuning,
     gates,
     generation,
-    positions,
     runs,
     similar_heads,
     train,
@@ -33,7 +32,6 @@ for part in (
     checkpoints,
     fine_tuning,
     gates,
-    positions,
     train,
     generation,
 ):

@@ -37,6 +37,7 @@ export function arraysAt(address) {
 
 // app/components/live_plot.py: LivePlot
 export async function livePlot(element, props, watch) {
+  const { when } = props; // an update without a value leaves `value` alone of the props
   await loadWords();
   const parent = element.querySelector(".view");
   const picture = new Picture(parent, { className: props.classes, keep: props.keep,
@@ -45,7 +46,7 @@ export async function livePlot(element, props, watch) {
   const wantedNow = () => {
     if (!props.value?.only) lasting = props.value;
     const { only } = props.value ?? {};
-    return fits(props.when) ? chosen(only && differs(Object.keys(only), only) ? lasting : props.value) : null;
+    return fits(when) ? chosen(only && differs(Object.keys(only), only) ? lasting : props.value) : null;
   };
   const show = async () => {
     const wanted = wantedNow();
@@ -58,7 +59,7 @@ export async function livePlot(element, props, watch) {
     picture.show(wanted.spec, arrays);
   };
   onAny((changed) => {
-    const keys = new Set([...Object.keys(props.when), ...choosing(props.value), ...choosing(lasting)]);
+    const keys = new Set([...Object.keys(when), ...choosing(props.value), ...choosing(lasting)]);
     if (changed.some((key) => keys.has(key))) show();
   });
   watch("value", show);
@@ -67,13 +68,13 @@ export async function livePlot(element, props, watch) {
 
 // app/components/live_plot.py: LiveText
 export async function liveText(element, props, watch) {
-  const text = document.createElement(props.tag);
+  const text = document.createElement(props.tag), { when } = props;
   text.className = props.classes;
   if (props.role) text.setAttribute("role", props.role);
   element.querySelector(".view").append(text);
   let arrays = {}, keys = new Set();
   const write = () => {
-    const sentence = props.value && fits(props.when) ? evaluate(props.value.text, { arrays, state }) : "";
+    const sentence = props.value && fits(when) ? evaluate(props.value.text, { arrays, state }) : "";
     text.hidden = !sentence;
     sayInto(text, sentence ?? "");
   };
@@ -85,7 +86,7 @@ export async function liveText(element, props, watch) {
     arrays = loaded;
     write();
   };
-  onAny((changed) => changed.some((key) => keys.has(key) || key in props.when) && write());
+  onAny((changed) => changed.some((key) => keys.has(key) || key in when) && write());
   watch("value", show);
   await show();
 }

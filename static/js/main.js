@@ -17,7 +17,6 @@ const VIEWS = {
   attention: mountAttention,
   build: lazy("./build.js", "mountBuild"),
   gates: lazy("./gates.js", "mountGates"),
-  positions: lazy("./positions.js", "mountPositions"),
   generate: lazy("./generate.js", "mountGenerate"),
 };
 

@@ -66,7 +66,7 @@ function arrive(look, snapshot, focus) {
   const wanted = focus.group ?? (focus.fresh ? mostTelling(look) : state.group), group = groups.includes(wanted) ? wanted : mostTelling(look);
   const recurrent_layer = layers.includes(state.recurrent_layer) ? state.recurrent_layer : layers[0] ?? null;
   shown.look = look;
-  set({ snapshot, ...within(look, group, focus), group, recurrent_layer, query: null, key: null, ...pointOf(look, recurrent_layer) });
+  set({ snapshot, lastStep: look.steps.at(-1), ...within(look, group, focus), group, recurrent_layer, query: null, key: null, ...pointOf(look, recurrent_layer) });
   show({ look });
 }
 
