@@ -131,7 +131,7 @@ def test_fixed_schemes_show_cores_numbers(new_page):
         np.testing.assert_array_equal(numbers(page, "t5-steps")[1][:, 0], t5_bucket(offsets, 32, 128, two_sided))
     assert "distances up to 7 have a bucket each" in caption(page, "t5-steps")
     slide(page, "max_distance", 12)
-    problem = page.locator(".positions-panel:visible .problem")
+    problem = page.locator(".positions-panel:visible .problem:visible")
     expect(problem).to_have_text("max_distance must be more than 16: so many distances have a bucket of their own.")
     slide(page, "n_buckets", 16)
     expect(problem).to_be_hidden()
@@ -219,7 +219,7 @@ def test_without_positions_order_is_lost(new_page, locale):
     np.testing.assert_allclose(numbers(page, "none-apart")[1][:, 0], arrays["apart"], atol=1e-5)
     assert re.search(r"10⁻[⁰¹²³⁴⁵⁶⁷⁸⁹]", caption(page, "none-map"))
     text.fill("alone")
-    problem = page.locator(".positions-panel:visible .problem")
+    problem = page.locator(".positions-panel:visible .problem:visible")
     expect(problem).to_be_visible()
     assert any("\u4e00" <= c <= "\u9fff" for c in problem.inner_text()) == (locale == "zh-CN")
     assert numbers(page, "none-map")[1].shape == (5, 5), "the last readable words stay"
