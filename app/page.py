@@ -9,6 +9,7 @@ from app.components.words import word
 from app.tabs.attention import attention_tab
 from app.tabs.build import build_tab
 from app.tabs.generate import generate_tab
+from app.tabs.positions import positions_tab
 
 TABS = {
     "build": word("Build"),
@@ -27,14 +28,17 @@ def build_page() -> gr.Blocks:
         with gr.Tabs(elem_id="tabs", selected="attention"):
             for name, title in TABS.items():
                 with gr.Tab(title, id=name, elem_id=f"tab-{name}") as tab:
-                    if name == "build":
-                        build_tab(tab)
-                    elif name == "attention":
-                        with gr.Column(elem_id="attention", elem_classes="view-attention"):
-                            attention_tab()
-                    elif name == "generate":
-                        generate_tab()
-                    else:
-                        ScriptView(name)
+                    match name:
+                        case "build":
+                            build_tab(tab)
+                        case "attention":
+                            with gr.Column(elem_id="attention", elem_classes="view-attention"):
+                                attention_tab()
+                        case "positions":
+                            positions_tab()
+                        case "generate":
+                            generate_tab()
+                        case _:
+                            ScriptView(name)
         ScriptView("timeline")
     return page

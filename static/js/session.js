@@ -63,7 +63,7 @@ function arrive(look, changes) {
   const layers = look.recurrent_layers.map(({ name }) => name), wanted = changes.recurrent_layer ?? state.recurrent_layer;
   const recurrent_layer = layers.includes(wanted) ? wanted : layers[0] ?? null;
   shown.look = look;
-  set({ ...pointOf(look, recurrent_layer), ...changes, recurrent_layer });
+  set({ lastStep: look.steps.at(-1), ...pointOf(look, recurrent_layer), ...changes, recurrent_layer });
   show({ look });
 }
 

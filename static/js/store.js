@@ -10,6 +10,7 @@ export const state = {
   text: null, // typed input; null: held-out problem number `heldOut`
   heldOut: 0,
   snapshot: 0, // index of the snapshot
+  lastStep: null, // of the run's training so far
   group: null, // which attention: "blocks", "decoder.cross", …
   layer: 0,
   head: 0,
@@ -26,23 +27,15 @@ export const state = {
   gatesView: "units", // or "path", "gradient"
   through: "time", // or "training"
   pathOf: "hidden",
-  gradientOf: "input",
-  scheme: null, // of the Positions tab: which scheme; its options (d_model, …) come from the server
-  position: 5,
-  offset: 3,
-  pair: 1, // of dimensions
-  biasHead: 0,
-  sides: "two", // or "one": causal
-  ropeKey: "same", // as the query, or "other"
+  gradientOf: null, // "input", "long" or "untrained"
+  scheme: null, // of the Positions tab; its other keys begin with the values of their controls
+  schemeRun: null, // the run whose own scheme was opened
   ropeSeed: 0,
+  shuffleSeed: 0,
   positionPart: null, // which part of a trained model
-  tableView: "whole", // or "added": by training
   learnedSnapshot: null, // of a run shown in place of one without learned positions, or without buckets
   t5Snapshot: null,
   sentence: null, // read in two orders
-  wordOrder: "shuffle", // or "reverse"
-  shuffleSeed: 0,
-  modelScheme: "none", // of the model that reads it
   build: { a: null, b: null, side: "a" }, // configurations of the Build tab, {family, options}: null is the run's, or no second one
   built: null, // as they are drawn: {a, b, run}
   refused: null, // the option of the last one that could not be drawn,
