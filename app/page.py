@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gradio as gr
 
+from app.api import add_api
 from app.components.script_view import ScriptView
 from app.components.words import word
 from app.tabs.attention import attention_tab
@@ -41,4 +42,5 @@ def build_page() -> gr.Blocks:
                         case _:
                             ScriptView(name)
         ScriptView("timeline")
+        add_api()
     return page
