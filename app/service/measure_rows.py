@@ -9,7 +9,6 @@ import numpy as np
 from app.figures.attention_view import ROLES
 from app.service.attention_figures import attention_view
 from app.service.gates import collect_views
-from app.service.inputs import token_axes
 from app.service.runs.loaded_run import LoadedRun
 from app.service.runs.model_slots import MODEL_SLOTS
 from app.service.snapshot_arrays import SnapshotArrays
@@ -19,7 +18,7 @@ Rows = list[dict[str, Any]]
 
 def head_rows(arrays: SnapshotArrays, snapshot: int) -> Rows:
     """Each head's role (None: no clear one), the share of its weight that says so, and its measures."""
-    axes, rows = token_axes(arrays.model_input, arrays.downsample), []
+    rows = []
     for stack in arrays.attention:
         view = attention_view(arrays, stack, "run")
         role, share = view.role.values[snapshot], view.share.values[snapshot]

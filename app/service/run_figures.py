@@ -11,7 +11,6 @@ from app.figures.live import DEFAULTS, Live
 from app.i18n import translate_message
 from app.service.attention_figures import attention_figures, attention_view
 from app.service.gates import STATES, collect_views, gate_figures
-from app.service.inputs import token_axes
 from app.service.runs.loaded_run import LoadedRun
 from app.service.runs.model_slots import MODEL_SLOTS
 from app.service.snapshot_arrays import SnapshotArrays
@@ -48,7 +47,6 @@ def run_figure(loaded: LoadedRun, arrays: SnapshotArrays, name: str) -> Live:
 
 
 def _attention_figures(arrays: SnapshotArrays) -> dict[str, Live]:
-    axes = token_axes(arrays.model_input, arrays.downsample)
     figures: dict[str, Live] = {}
     for stack in arrays.attention:
         figures |= attention_figures(attention_view(arrays, stack, "run"))
