@@ -211,7 +211,7 @@ def monitored_context(browser: Browser, app_url: str, page_errors: list[str], op
         "request",
         lambda request: is_local(request.url) or page_errors.append(f"request outside the app: {request.url}"),
     )
-    context.on("weberror", lambda error: page_errors.append(f"page error: {error.error}"))
+    context.on("weberror", lambda error: page_errors.append(f"page error: {error.error}\n{error.error.stack}"))
     context.on(
         "console",
         lambda message: (

@@ -93,6 +93,7 @@ export class LiveFigure {
     this.words = Object.fromEntries(["title", "caption"].map((part) => [part, keysOf(spec[part])]));
     this.tokenKeys = keysOf(spec.tokens);
     this.fitted = keysOf(spec.labels.map(({ text }) => text));
+    this.drawing = true; // what is drawn belongs to the figure before
     this.say(null);
     if (!this.Plotly) this.paintPoster();
     return (this.drawn = this.begin(spec));
@@ -116,8 +117,8 @@ export class LiveFigure {
   async draw() {
     this.room = this.plot.clientWidth;
     if (!this.room) return void (this.undrawn = true); // in a tab that is not open
-    this.undrawn = false;
-    const { data, layout } = structuredClone(this.spec.figure), { templates, state, typeSize } = this.player.page;
+    Object.assign(this, { undrawn: false, drawing: true });
+    const { spec } = this, { data, layout } = structuredClone(spec.figure), { templates, state, typeSize } = this.player.page;
     for (const binding of this.bound) {
       const value = evaluate(binding.expression, this.context);
       if (typeof value !== "object" || binding.path.trace === null) binding.written = JSON.stringify(value);
@@ -127,18 +128,21 @@ export class LiveFigure {
     for (const [name, value] of Object.entries(this.size())) put({ data, layout }, parsed(`layout.${name}`), value);
     if (typeSize) layout.font = { ...layout.font, size: typeSize() };
     this.part?.forEach((range, i) => range && Object.assign(layout[`${"xy"[i]}axis`], { range }));
-    const first = !this.plot._fullLayout;
     this.stale = new Set();
     this.plot.classList.toggle("scrolls", this.spec.width > 0);
     await this.Plotly.react(this.plot, data, layout, { ...CONFIG, scrollZoom: Boolean(this.spec.zoom), staticPlot: Boolean(this.spec.parts) });
+    if (spec !== this.spec) return; // there is a newer one
+    this.drawing = false;
     this.poster?.remove();
     this.plot.style.height = "";
     if (this.spec.reveal?.[1] > this.plot.clientWidth) this.plot.scrollLeft = this.spec.reveal[0];
     this.fit();
-    if (first) this.listen();
+    if (!this.listening) this.listen();
+    this.listening = true;
     this.cursor?.place();
     this.crosshair?.place();
     this.parts?.refresh();
+    if (this.stale.size) this.move(new Set());
   }
 
   size() {
@@ -177,7 +181,7 @@ export class LiveFigure {
   move(changed) {
     this.say(changed);
     if (!this.plot._fullLayout) return changed.size && this.Plotly === undefined ? this.paintPoster() : undefined;
-    if (!this.room || !this.inView) return changed.forEach((key) => this.stale.add(key));
+    if (!this.room || !this.inView || this.drawing) return changed.forEach((key) => this.stale.add(key));
     const keys = this.stale.size ? new Set([...this.stale, ...changed]) : changed;
     this.stale = new Set();
     const moving = this.bound.filter((binding) => meets(binding.keys, keys)), changes = [];
