@@ -7,6 +7,7 @@ import gradio as gr
 from app.components.script_view import ScriptView
 from app.components.words import word
 from app.tabs.build import build_tab
+from app.tabs.train import train_tab
 
 TABS = {
     "build": word("Build"),
@@ -25,6 +26,11 @@ def build_page() -> gr.Blocks:
         with gr.Tabs(elem_id="tabs", selected="attention"):
             for name, title in TABS.items():
                 with gr.Tab(title, id=name, elem_id=f"tab-{name}") as tab:
-                    build_tab(tab) if name == "build" else ScriptView(name)
+                    if name == "build":
+                        build_tab(tab)
+                    elif name == "train":
+                        train_tab()
+                    else:
+                        ScriptView(name)
         ScriptView("timeline")
     return page

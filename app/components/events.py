@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import gradio as gr
+from gradio.blocks import Block
 
 from app.components.live_plot import LiveText, text_value
 from core import ConfigError, InputError
@@ -19,7 +20,7 @@ def ask(
     triggers: Sequence[Callable[..., Any]] | Callable[..., Any],
     answer: Callable[..., Sequence[Any]],
     inputs: Sequence[gr.components.Component],
-    outputs: Sequence[gr.components.Component],
+    outputs: Sequence[Block],
     problem: LiveText,
     *,
     runs_model: bool = False,

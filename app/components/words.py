@@ -22,6 +22,15 @@ GRADIO_LOCALES = {
 
 def word(message: str, /) -> I18nData:
     """A message for a component's `label`, `info`, `placeholder` or `value`."""
+    return _key(message)
+
+
+def word_of(text: Text) -> I18nData:
+    """The same for a message of core; it has no values."""
+    return _key(text.message)
+
+
+def _key(message: str) -> I18nData:
     _used.add(message)
     return I18nData(message)
 

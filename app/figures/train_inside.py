@@ -28,6 +28,7 @@ class SmallMap:
     is_head: bool
     signed: bool = False
     values: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # (row, column)
+    limit: float | None = None  # of a signed one: from −limit to limit; None: its largest value
 
 
 @dataclass
@@ -86,7 +87,7 @@ def inside(view: InsideView) -> Live:
         )  # fmt: skip
         limit = Array(
             f"inside.{small.id}.limit",
-            np.array(float(np.abs(small.values).max()) if small.signed and small.values.size else 1.0),
+            np.array(_limit(small)),
         )[()]
         live.bindings |= {
             f"data[{i}].z": Array(f"inside.{small.id}", small.values)[()],
@@ -99,6 +100,12 @@ def inside(view: InsideView) -> Live:
             f"layout.annotations[{i}].font.color": colour("mute"),
         }
     return live
+
+
+def _limit(small: SmallMap) -> float:
+    if not small.signed or not small.values.size:
+        return 1.0
+    return float(np.abs(small.values).max()) if small.limit is None else small.limit
 
 
 def _hover(small: SmallMap) -> Expression:
@@ -121,11 +128,11 @@ def token_names(tokens: list[str], count: int, pooled: int) -> list[str]:
 
 def caption(view: InsideView) -> Expression:
     """The sharpest head, or how far the gates are open on average."""
-    step = Array("inside.step", np.array(view.step))[()]
+    step = Array("inside.step", np.array(float(view.step)))[()]
     heads = [small for small in view.maps if small.is_head]
     if heads:
         sharpness = np.array([small.values.max(1).mean() if small.values.size else 0.0 for small in view.maps])
-        best = Array("inside.best", np.array(int(sharpness.argmax())))[()]
+        best = Array("inside.best", np.array(float(sharpness.argmax())))[()]
         share = Array("inside.sharpness", sharpness)[best]
         name = Choose(best, [small.name for small in view.maps])
         return Format(

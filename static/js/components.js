@@ -11,8 +11,26 @@ import { loadWords, sayInto } from "./words.js";
 const KEPT = 24; // answers whose arrays are kept in the page
 const loads = new Map(), tied = new Map();
 
-function arraysAt(address) {
+// updates(): what a listener that calls `innerview.follow(identifier)` gives its outputs
+export const tie = (identifier, updates) => tied.set(identifier, updates);
+
+// Arrays that grow in the page: a value's `arrays` is "#name", and `arrays(value, plot)` are what it has by now. Returns a
+// function that moves the figures which read them.
+const growing = new Map(), readers = new Map();
+export function grow(name, arrays) {
+  growing.set(`#${name}`, arrays);
+  return () => {
+    for (const [picture, value] of readers) {
+      if (value.arrays !== `#${name}` || !picture.figure) continue;
+      picture.figure.arrays = arrays(value, picture.figure.plot);
+      picture.figure.move(new Set(Object.keys(picture.figure.arrays).map((one) => `#${one}`)));
+    }
+  };
+}
+
+function arraysAt(address, value) {
   if (!address) return Promise.resolve({});
+  if (growing.has(address)) return Promise.resolve(growing.get(address)(value));
   if (!loads.has(address)) {
     loads.set(address, fetch(new URL(address, document.baseURI)).then(async (answer) => {
       if (!answer.ok) throw new Error(`arrays: ${answer.status}`);
@@ -34,10 +52,11 @@ export async function livePlot(element, props, watch) {
   let drawn = null;
   const show = async () => {
     const { value } = props, wanted = value && fits() ? value : null;
-    if (!wanted) return void (drawn = picture.show(null) ?? null);
-    const arrays = await arraysAt(value.arrays);
+    if (!wanted) return void (readers.delete(picture), drawn = picture.show(null) ?? null);
+    const arrays = await arraysAt(value.arrays, value);
     if (value !== props.value || !fits() || drawn === value) return;
     drawn = value;
+    readers.set(picture, value);
     picture.show(value.spec, arrays);
   };
   on(Object.keys(props.when), show);

@@ -13,7 +13,6 @@ const VIEWS = {
   header: mountHeader,
   sidebar: mountSidebar,
   timeline: mountTimeline,
-  train: lazy("./train.js", "mountTrain"),
   attention: mountAttention,
   build: lazy("./build.js", "mountBuild"),
   gates: lazy("./gates.js", "mountGates"),

@@ -49,6 +49,12 @@ export const state = {
   trainScale: "log", // its steps: or "linear"
   trainStep: null, // the step that is pointed at on its charts
   trainPinned: null, // the one that was clicked
+  trainPace: 100, // steps shown a second, or "all"
+  trainPage: crypto.randomUUID?.() ?? String(Math.random()), // a name for this page
+  trainRuns: [], trainJob: null, trainSight: null, trainWidth: 0, trainIndex: 0, trainMade: 0, trainLeft: 0, // of static/js/train.js
+  file: null, // of one's own: name, digest, kind of its task
+  ownFile: false, // whether its task is chosen
+  fork: null, // what is to be different in a fork
   fineTuningLabels: null, // index of the number of labels that is pointed at
 };
 

@@ -1,58 +1,86 @@
-// All options of a training as controls: the main ones open, the others folded; problems, model and training apart.
+// Native controls of options (app/tabs/train/options.py) follow a recipe in the page's state, which holds only what differs
+// from its variant, and set it: some hundred controls, of which a change moves few, need no request.
 
-import { Controls } from "./controls.js";
-import { make } from "./dom.js";
-import { optionsOf, PARTS } from "./train_choices.js";
-import { say } from "./words.js";
+import { tie } from "./components.js";
+import { on, set, state } from "./store.js";
+import { inLanguage, say } from "./words.js";
+import { sentences } from "./sentences.js";
 
-export const DRAWN = ["int", "float", "bool", "choice"]; // kinds there is a control for
+const UNFOLDING_MS = 300;
+const sets = new Map();
+const alike = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-export class OptionControls {
-  // change(part): one of its options was changed
-  constructor(open, change) {
-    const folded = make("div");
-    this.summary = make("summary", {});
-    this.fold = make("details", { class: "train-more" }, this.summary, folded);
-    this.parts = Object.fromEntries(PARTS.map((part) => [part, [open, folded].map((box) => {
-      const section = make("section", { class: `train-part train-${part}` }, make("h5", {}, say(`train.part.${part}`)));
-      box.append(section);
-      return { section, controls: new Controls(section, () => change(part)) };
-    })]));
-  }
-
-  show(recipe) {
-    let count = 0;
-    for (const part of PARTS) {
-      const options = optionsOf(recipe, part).filter(({ kind }) => DRAWN.includes(kind));
-      const [main, rest] = [options.filter((option) => option.main), options.filter((option) => !option.main)];
-      [main, rest].forEach((some, i) => {
-        const { section, controls } = this.parts[part][i];
-        controls.show(some, recipe[part]);
-        section.hidden = !some.length;
-      });
-      count += rest.length;
-      if (rest.some(({ name }) => name in recipe[part])) this.fold.open = true;
-    }
-    this.summary.textContent = say("train.more_options", { n: count });
-  }
-
-  // what differs from the recipe
-  values(part) {
-    return Object.assign({}, ...this.parts[part].map(({ controls }) => controls.values()));
-  }
-
-  clear() {
-    for (const { controls } of Object.values(this.parts).flat()) controls.clear();
-  }
-
-  // beside the control it is about (or the first of them); false if there is none here
-  complain(option, message) {
-    const names = String(option ?? "").split(", ");
-    const places = ["training", "task_options", "model"].flatMap((part) => this.parts[part].map(({ controls }, i) => [controls, i === 1]));
-    return places.some(([controls, folded]) => {
-      const found = names.some((name) => controls.complain(name, message));
-      if (found && folded) this.fold.open = true;
-      return found;
+export function optionControls(element, { state_key: key, places, boxes, recipes }, trigger) {
+  const shown = places.map(() => ({})), opened = boxes.map(({ of }, i) => undefined);
+  const chosen = () => state[key] ?? { model: {}, task_options: {}, training: {} };
+  const isFor = ({ part, of }) => !of || of === (part === "model" ? chosen().family : chosen().task);
+  const base = ({ part, name, default: usual }) => {
+    const { family, task, variant, base: given } = chosen();
+    const from = given ?? recipes.find((one) => one.family === family && one.task === task && one.variant === variant);
+    return from?.[part] && name in from[part] ? from[part][name] : usual;
+  };
+  sets.set(key, { places, chosen, base });
+  tie(`options of ${key}`, () => {
+    const updates = places.map((place, i) => {
+      if (!isFor(place)) return undefined;
+      const usual = base(place), mine = chosen()[place.part], value = place.name in mine ? mine[place.name] : usual;
+      const changes = { value: written(place, value), elem_classes: classes(place, !alike(value, usual)), info: helpOf(place, value) };
+      if (document.activeElement?.closest(`#${CSS.escape(place.id)}`)) delete changes.value; // nobody's typing is replaced
+      const news = Object.entries(changes).filter(([name, one]) => !alike(shown[i][name], one));
+      Object.assign(shown[i], changes);
+      return news.length ? { __type__: "update", ...Object.fromEntries(news) } : undefined;
     });
-  }
+    return [...updates, ...boxes.map((box, i) => (opened[i] === isFor(box) ? undefined : { __type__: "update", visible: (opened[i] = isFor(box)) }))];
+  });
+  on([key, "language"], () => trigger("change"));
+  trigger("change");
+}
+
+const classes = ({ name }, changed) => ["option", `option-${name}`, ...(changed ? ["changed"] : [])];
+const helpOf = ({ help, choices }, value) => (choices[value] ? sentences(inLanguage(help), say("choice_means", { choice: value, meaning: inLanguage(choices[value]) })) : inLanguage(help));
+
+function written({ kind, optional }, value) {
+  if (kind === "bool" && optional) return value === null ? "automatic" : value ? "on" : "off";
+  return optional ? String(value ?? "") : value;
+}
+
+// What cannot be read as a number goes as it is, for core to refuse.
+function read({ kind, optional }, value) {
+  if (kind === "bool" && optional) return { automatic: null, on: true, off: false }[value];
+  if (kind === "choice" || kind === "bool") return value;
+  if (optional && value.trim() === "") return null;
+  return value === null || value === "" || Number.isNaN(Number(value)) ? String(value ?? "") : Number(value);
+}
+
+window.innerview.option = (key, index, value) => {
+  const { places, chosen, base } = sets.get(key), place = places[index], recipe = chosen();
+  const { [place.name]: _, ...others } = recipe[place.part], now = read(place, value);
+  set({ [key]: { ...recipe, [place.part]: alike(now, base(place)) ? others : { ...others, [place.name]: now } } });
+};
+
+window.innerview.seed = (value) => set({ recipe: { ...state.recipe, seed: value ?? Number(state.recipe.seed) + 1 } });
+
+// app/tabs/train/refusal.py: a sentence below the control of the option it is about, or of the first of several.
+export function refusal(element, props, watch) {
+  const sentence = Object.assign(document.createElement("p"), { className: "problem option-problem" });
+  let refused = null;
+  watch("value", () => {
+    sentence.remove();
+    refused?.removeAttribute("aria-invalid");
+    const { option, text } = props.value ?? {};
+    if (!text) return;
+    const { family, task } = state[props.state_key], names = String(option ?? "").split(", ");
+    const ids = names.flatMap((name) => [["training", ""], ["task_options", task], ["model", family]].map(([part, of]) => `${props.state_key}-${part}-${of}-${name}`.replaceAll(" ", "_")));
+    const place = (control) => {
+      refused = control.querySelector("input");
+      refused?.setAttribute("aria-invalid", "true");
+      sentence.textContent = inLanguage(text);
+      control.append(sentence);
+    };
+    const found = () => [...ids, `${props.state_key}-${names[0]}`].map((id) => document.getElementById(id)).find(Boolean), control = found();
+    if (control) return place(control);
+    document.querySelector(".train-more > .label-wrap:not(.open)")?.click(); // what is folded away is not there yet
+    const { value } = props;
+    setTimeout(() => value === props.value && found() && place(found()), UNFOLDING_MS);
+  });
 }

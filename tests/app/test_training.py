@@ -3,24 +3,26 @@ its option; nothing is trained or stored for it."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from pydantic import ValidationError
 
 import core
+from app.i18n import in_all_languages
 from app.main import make_app
-from app.routes import train
 from app.service.build.option_titles import OPTION_TITLES
 from app.service.runs.job_service import JobSettings, job_service
-from app.service.training.menu import menu
+from app.service.training import commands
+from app.service.training.menu import file_facts, options_of_parts
 from app.service.training.requests import check_size
 from app.service.training.run_titles import run_lead, run_title
-from app.service.training.uploaded_files import MAX_FILE_BYTES
+from app.service.training.uploaded_files import MAX_FILE_BYTES, task_from_file
 from core.jobs.worker.probe import Probe
 from core.runs.fork import ForkRecipe, Origin
 from core.runs.recipes import RECIPES, Recipe, recipe
@@ -42,9 +44,14 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     job_service.settings = JobSettings()
 
 
-def refusal(answer) -> dict[str, Any]:
-    assert answer.status_code == 422, answer.text[:300]
-    problem = answer.json()["problem"]
+def refusal(ask: Callable[[], Any]) -> dict[str, Any]:
+    """What is said where a call is refused, in both languages, and the option it is about."""
+    with pytest.raises((core.ConfigError, core.InputError, ValidationError)) as refused:
+        ask()
+    if isinstance(refused.value, ValidationError):
+        part = str(refused.value.errors()[0]["loc"][0])
+        return {"en": str(refused.value), "option": part}
+    problem = {**in_all_languages(refused.value.text), "option": getattr(refused.value, "option", None)}
     for language in ("en", "zh"):
         assert problem[language] and "Traceback" not in problem[language] and len(problem[language]) < 3_000
     assert any("\u4e00" <= letter <= "\u9fff" for letter in problem["zh"])
@@ -103,21 +110,18 @@ BAD_REQUESTS = [  # body, and the option that the error names
 ]
 
 
+def ask_for(order: str, body: dict[str, Any], page: str = "") -> dict[str, Any]:
+    wanted = commands.TrainBody.model_validate(body)
+    return commands.check(wanted) if order == "check" else commands.start(wanted, page)
+
+
 @pytest.mark.parametrize("order", ["check", "start"])
 def test_errors_of_bad_requests_name_the_option(client, order):
     for body, option in BAD_REQUESTS:
-        answer = client.post(
-            f"/api/train/{order}", content=json.dumps(body), headers={"content-type": "application/json"}
-        )
-        actual = refusal(answer).get("option")
+        actual = refusal(partial(ask_for, order, body)).get("option")
         expected = {option} if isinstance(option, str) else set(option)
         assert set(str(actual).split(", ")) & expected, (body, actual)
     assert not job_service.jobs.in_progress and not list(job_service.store.folder.glob("*")), "nothing was started"
-
-
-def test_not_even_json(client):
-    for body in (b"", b"{", b"[]", b"null", b'{"family": NaN}', b"\xff\xfe", b'{"family": "lstm"}', b"1" * 100):
-        refusal(client.post("/api/train/check", content=body, headers={"content-type": "application/json"}))
 
 
 def file_of(text: str, name: str = "mine.txt") -> dict[str, str]:
@@ -150,11 +154,11 @@ BAD_FILES = [  # a file, and a part of the error message
     ("file", "message"), BAD_FILES, ids=[f["name"] + str(i) for i, (f, _) in enumerate(BAD_FILES)]
 )
 def test_errors_of_bad_files_name_the_cause(client, file, message):
-    problem = refusal(client.post("/api/train/file", json=file))
+    problem = refusal(lambda: task_from_file(file, {}))
     assert message == "one_of" or message in problem["en"], problem["en"]
     kinds = ("own text", "own labels", "own pairs")
     for kind in kinds:
-        refusal(client.post("/api/train/check", json=request(LSTM, task=kind, variant=None, file=file)))
+        refusal(partial(ask_for, "check", request(LSTM, task=kind, variant=None, file=file)))
 
 
 @pytest.mark.parametrize(
@@ -172,18 +176,18 @@ def test_errors_of_bad_files_name_the_cause(client, file, message):
 )
 def test_a_good_file_with_a_bad_option(client, task_options):
     text = "the cat sat on the mat and the dog lay by the door\n" * 60
-    good = client.post("/api/train/file", json=file_of(text)).json()
+    good = file_facts(task_from_file(file_of(text), {}))
     assert good["kind"] == "own text" and good["rows"] > 0
-    problem = refusal(client.post("/api/train/file", json={**file_of(text), "task_options": task_options}))
+    problem = refusal(lambda: task_from_file(file_of(text), task_options))
     assert problem["option"] in (*task_options, None) and next(iter(task_options)) in problem["en"]
 
 
 def test_a_file_that_was_sent_before_is_found_by_its_digest(client):
-    facts = client.post("/api/train/file", json=file_of(PAIRS, "mine.jsonl")).json()
+    facts = file_facts(task_from_file(file_of(PAIRS, "mine.jsonl"), {}))
     body = {"family": "lstm", "task": facts["kind"], "file": {"name": "mine.jsonl", "digest": facts["digest"]}}
     body = {**body, "family": facts["families"][0], "training": {"steps": 10}}
-    by_text = client.post("/api/train/check", json={**body, "file": file_of(PAIRS, "mine.jsonl")}).json()
-    assert client.post("/api/train/check", json=body).json()["key"] == by_text["key"]
+    by_text = ask_for("check", {**body, "file": file_of(PAIRS, "mine.jsonl")})
+    assert ask_for("check", body)["key"] == by_text["key"]
 
 
 def test_every_recipe_fits(client):
@@ -193,52 +197,43 @@ def test_every_recipe_fits(client):
 
 
 def test_no_choice_needs_an_option_that_has_no_control(client):
-    training = {option["name"]: option for option in menu()["training"]}
-    for choice in training["schedule"]["choices"]:
-        answer = client.post("/api/train/check", json=request(LSTM, training={"schedule": choice}))
-        assert answer.status_code == 200, choice
+    training = {option.name: option for option in options_of_parts()["training"][""]}
+    for choice in training["schedule"].choices:
+        assert ask_for("check", request(LSTM, training={"schedule": choice}))["key"], choice
 
 
 def start(client, seed: int, page: str) -> dict[str, Any]:
-    return client.post("/api/train/start", json=request(LSTM, seed=seed, page=page)).json()
+    try:
+        return ask_for("start", request(LSTM, seed=seed), page)
+    except core.ConfigError as error:
+        return {"problem": error}
 
 
 def test_the_number_of_jobs_per_page_and_of_all_is_limited(client, monkeypatch):
-    monkeypatch.setattr(train, "MAX_JOBS_PER_PAGE", 2)
-    monkeypatch.setattr(train, "MAX_JOBS", 3)
+    monkeypatch.setattr(commands, "MAX_JOBS_PER_PAGE", 2)
+    monkeypatch.setattr(commands, "MAX_JOBS", 3)
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(lambda seed: start(client, seed, "one"), range(6)))
     keys = [answer["key"] for answer in answers if "key" in answer]
     assert len(keys) == len(job_service.jobs.in_progress) == 2
-    client.post(f"/api/train/{keys[0]}/pause", json={})
+    commands.command(keys[0], "pause", "one")
     until(lambda: job_service.job(keys[0]).status == "paused")
     keys.append(start(client, 10, "one")["key"])
-    assert "2 runs" in refusal(client.post(f"/api/train/{keys[0]}/go", json={"page": "one"}))["en"]
+    assert "2 runs" in refusal(lambda: commands.command(keys[0], "go", "one"))["en"]
     keys.append(start(client, 11, "another")["key"])
-    assert "3 runs" in refusal(client.post(f"/api/train/{keys[0]}/go", json={"page": "another"}))["en"]
+    assert "3 runs" in refusal(lambda: commands.command(keys[0], "go", "another"))["en"]
     for key in keys:
-        client.post(f"/api/train/{key}/stop", json={})
+        commands.command(key, "stop", "one")
     assert not job_service.jobs.in_progress
-
-
-def test_commands_from_another_web_site_are_refused(client):
-    """Without a preflight request, a browser sends no JSON to another origin."""
-    key = start(client, 20, "mine")["key"]
-    for order in ("stop", "pause", "rewind", "step", "go"):
-        refusal(client.post(f"/api/train/{key}/{order}", headers={"origin": "http://evil.example"}))
-        refusal(client.post(f"/api/train/{key}/{order}", content="{}", headers={"content-type": "text/plain"}))
-        refusal(client.post(f"/api/train/{key}/{order}", content="{}"))
-    assert job_service.job(key).status in ("queued", "running")
-    assert client.post(f"/api/train/{key}/stop", json={}).json()["status"] == "stopped"
 
 
 def test_a_fork_cannot_change_sizes_that_follow_from_the_task(client):
     key = start(client, 21, "mine")["key"]
     until(lambda: job_service.job(key).progress)
-    client.post(f"/api/train/{key}/stop", json={})
+    commands.command(key, "stop", "mine")
     until(lambda: job_service.stored_facts(key))
-    body = {"step": 0, "model": {"max_len": 131_072}}
-    assert refusal(client.post(f"/api/train/{key}/fork", json=body))["option"] == "max_len"
+    body = commands.ForkBody(step=0, model={"max_len": 131_072})
+    assert refusal(lambda: commands.fork(key, body, "mine"))["option"] == "max_len"
 
 
 def test_a_folder_in_which_nothing_can_be_stored(client, tmp_path):
@@ -251,25 +246,17 @@ def test_a_folder_in_which_nothing_can_be_stored(client, tmp_path):
 
 def test_unknown_runs(client):
     for key in ("0" * 24, "nonsense", "../../etc/passwd", "%00"):
-        for order in ("pause", "go", "step", "stop", "rewind", "fork"):
-            answer = client.post(f"/api/train/{key}/{order}", json={"step": 0})
-            assert answer.status_code == 404 or refusal(answer)
-    refusal(client.post(f"/api/train/{'0' * 24}/explode", json={}))
+        for order in commands.COMMANDS:
+            refusal(partial(commands.command, key, order, "mine"))
+        refusal(partial(commands.fork, key, commands.ForkBody(step=0), "mine"))
     assert client.post("/api/train/known", json={"keys": ["0" * 24, "x", ""]}).json() == []
-    refusal(client.post("/api/train/known", json={"keys": ["0"] * 1_000}))
+    assert client.post("/api/train/known", json={"keys": ["0"] * 1_000}).status_code == 422
 
 
 def test_every_option_has_a_title_in_both_languages():
-    choices = menu()
-    options = [option for family in choices["families"] for option in family["options"]]
-    options += [option for task in choices["tasks"] for option in task["task_options"]]
-    options += choices["training"]
-    for option in options:
-        assert option["title"] == {
-            "en": str(OPTION_TITLES[option["name"]]),
-            "zh": chinese(OPTION_TITLES[option["name"]]),
-        }
-        assert "_" not in option["title"]["en"]
+    for groups in options_of_parts().values():
+        for option in [option for options in groups.values() for option in options]:
+            assert "_" not in str(OPTION_TITLES[option.name]) and chinese(OPTION_TITLES[option.name])
     assert all(str(title) and chinese(title) for title in OPTION_TITLES.values())
 
 
@@ -279,7 +266,7 @@ def test_titles_of_runs_name_the_changed_options():
         "GPT on induction, one layer, seed 0": recipe("gpt", "induction", "one-layer"),
         "RNN on parity, learning rate too high, seed 0": recipe("rnn", "parity", "too-fast"),
         "RNN on parity, steps 189, batch size 32, seed 0": changed("rnn", "parity", steps=189, batch_size=32),
-        "LSTM on parity, by heart: 2,000 fixed problems, learning rate 0.5, seed 0": changed("lstm", "parity", "source", lr=0.5),
+        "LSTM on parity, 2,000 fixed problems, learning rate 0.5, seed 0": changed("lstm", "parity", "source", lr=0.5),
         "GPT on sort, steps 50, learning rate 0.02, seed 0": core.runs.recipes.make_recipe("gpt", "sort", training={"steps": 50, "lr": 0.02}),
     }  # fmt: skip
     for title, titled_recipe in recipes.items():
@@ -309,7 +296,7 @@ def test_the_lead_of_an_unfinished_run_names_both_steps():
 
 def test_the_example_of_a_stream_is_split_into_given_and_predicted_tokens(client):
     """Of induction, the repeated sequence up to its first token again is given; a probe of the run shows the same."""
-    example = client.post("/api/train/check", json=GPT).json()["example"]
+    example = ask_for("check", GPT)["example"]
     sequence = example["source"][:-1]
     assert example["source"][-1] == sequence[0] and example["answer"]["en"] == sequence[1:]
     assert [sequence[positions[0]] for positions in example["alignment"]] == example["answer"]["en"]
@@ -321,7 +308,7 @@ def test_what_is_checked_is_what_core_would_train(client):
     for family, name in [("lstm", "parity"), ("transformer", "copy"), ("gpt", "induction"), ("bert", "entities")]:
         for variant in RECIPES[family, name]:
             body = {"family": family, "task": name, "variant": variant, "seed": 3}
-            answer = client.post("/api/train/check", json=body).json()
+            answer = ask_for("check", body)
             assert answer["key"] == key_of(recipe(family, name, variant), 3)
             model = core.build(recipe(family, name, variant).model, device="meta")
             assert answer["parameters"] == sum(weight.numel() for weight in model.parameters())

@@ -1,6 +1,6 @@
 """Progress of training jobs as server-sent events: each page gets what is new since its last event.
 
-Events: `job` (facts of the job), `steps` (rows of the training curve), `sight` (the latest probe of the model),
+Events: `job` (facts of the job), `steps` (rows of the training curve), `sight` (the step of the latest probe of the model),
 `moments` (training events found so far), `gone` (there is no such run).
 """
 
@@ -73,7 +73,7 @@ class StreamCursor:
         new_events: list[Event] = []
         results = job.probe_results
         if results.latest is not None and results.latest is not self.probe:
-            new_events.append(("sight", {"key": self.key, **results.latest}))
+            new_events.append(("sight", {"key": self.key, "step": results.latest["step"]}))
         if results.events != self.events and (results.events or self.events):
             new_events.append(("moments", {"key": self.key, "moments": results.events}))
         self.probe, self.events = results.latest, results.events

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from app.figures.expressions import Choose, Expression, Fill, Format, State
+from app.figures.live import Live
 from app.figures.train_charts import learning_curves
 from app.figures.train_inside import InsideView, SmallMap, inside, token_names
 from app.figures.train_view import COLUMNS, RunHistory, TrainEvent, TrainView
@@ -16,6 +18,7 @@ from app.service.runs.job_service import job_service
 from app.service.training import requests
 from core import InputError
 from core.jobs import Job
+from core.jobs.worker.probe import ProbeResult
 from core.jobs.worker.probe_maps import GateMap, HeadMap
 
 GATE_NAMES = {
@@ -29,6 +32,7 @@ GATE_NAMES = {
     "cell": Format("cell state"),
 }
 SIGNED = ("hidden", "cell", "candidate")
+TWO_COLUMNS, STEP = 760, 20  # px of both columns, as in static/css/train.css; of a width that is described anew
 
 
 @dataclass
@@ -74,14 +78,11 @@ def _history(job: Job, shown: ShownRun) -> RunHistory:
     )
 
 
-def inside_maps(key: str, width: int) -> dict[str, Any]:
-    """The small maps of a run's latest probe."""
-    probe = job_service.job(key).probe_results.latest
-    if probe is None or not (probe["heads"] or probe["gates"]):
-        raise InputError("Nothing inside this run has been looked at yet.")
+def inside_maps(key: str, probe: ProbeResult, width: int) -> Live:
+    """The small maps of a probe of a run, in so many px."""
     layers = {gate["name"] for gate in probe["gates"]}
     maps = [_head(head) for head in probe["heads"]] + [_gate(gate, len(layers) > 1) for gate in probe["gates"]]
-    return inside(InsideView(key, maps, probe["step"], width)).spec(translate_message, list(TRANSLATIONS))
+    return inside(InsideView(key, maps, probe["step"], width))
 
 
 def _head(head: HeadMap) -> SmallMap:
@@ -92,6 +93,7 @@ def _head(head: HeadMap) -> SmallMap:
         token_names(head["queries"], rows, pooled),
         token_names(head["keys"], columns, pooled),
         is_head=True,
+        values=_bytes(head["bytes"]).reshape(rows, columns) / 255,
     )
 
 
@@ -105,7 +107,7 @@ def _head_name(head: HeadMap) -> Expression:
 
 
 def _gate(gate: GateMap, several_layers: bool) -> SmallMap:
-    point = gate["point"]
+    point, low, high = gate["point"], gate["low"], gate["high"]
     name: Expression = GATE_NAMES[point]
     if several_layers:
         layer = gate["name"].replace("layers.", "").replace(".fwd", "").replace(".bwd", " ←")
@@ -117,4 +119,15 @@ def _gate(gate: GateMap, several_layers: bool) -> SmallMap:
         token_names(gate["tokens"], gate["time"], 0),
         is_head=False,
         signed=point in SIGNED or gate["low"] < 0,
+        values=(low + _bytes(gate["bytes"]).reshape(gate["time"], gate["units"]) / 255 * (high - low)).T,
+        limit=max(1e-6, abs(low), abs(high)),
     )
+
+
+def _bytes(text: str) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(text), np.uint8)
+
+
+def inside_width(width: int) -> int:
+    """px of the small maps beside the problems, or below them, where there are so many for both."""
+    return STEP * (((width - 26) // 2 if width >= TWO_COLUMNS else width) // STEP)

@@ -1,4 +1,4 @@
-"""The choices of the Train tab: families, tasks and recipes, with their options as controls of the page."""
+"""What the Train tab offers: tasks, families, variants of recipes and their options; and how a user's file was read."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from typing import Any
 import torch
 
 from app.i18n import in_all_languages
-from app.service.build.controls import control
-from app.service.training.requests import FROM_TASK
-from app.service.training.titles import family_title, task_title, variant_title
+from app.service.training.requests import FROM_TASK, PARTS
+from app.service.training.titles import task_title
 from core import Option
 from core.config.families import CONFIGS
-from core.runs.recipes import RECIPES, SOLVED
-from core.tasks import TASKS
-from core.tasks.custom.custom_task import CustomTask
+from core.runs.recipes import RECIPES
+from core.tasks import TASKS, Task
+from core.tasks.custom.custom_task import CustomLabels, CustomPairs, CustomTags, CustomTask, CustomText
 from core.training.options import Training
-from core.translatable import verbatim
 
 MAIN_OPTIONS = (  # shown first, in this order
     "n_layers", "n_heads", "d_model", "d_hidden", "cell", "attention", "position", "causal", "forget_bias",
@@ -27,65 +25,71 @@ MAIN_OPTIONS = (  # shown first, in this order
     "steps", "batch_size", "lr", "schedule", "curriculum", "samples",
 )  # fmt: skip
 NO_CONTROL = ("points", "piecewise")  # an option without a control, and the choice of schedule that needs it
+OWN_TASKS: dict[str, type[CustomTask]] = {
+    "own text": CustomText, "own pairs": CustomPairs, "own labels": CustomLabels, "own tags": CustomTags,
+}  # fmt: skip
+FIRST = ("lstm", "parity")  # what is offered at first
+KINDS = (int, float, bool, str)  # of options there is a control for
 
 
-def option_controls(options: Iterable[Option], excluded: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """Controls of all options but the excluded: `MAIN_OPTIONS` first, then the others as they come."""
-    included = [option for option in options if option.name not in excluded]
+def sorted_options(options: Iterable[Option], excluded: Iterable[str] = ()) -> list[Option]:
+    """`MAIN_OPTIONS` first, then the others as they come; without choices that need an option without a control."""
     rank = {name: i for i, name in enumerate(MAIN_OPTIONS)}
+    included = [option for option in options if option.name not in excluded and option.kind in KINDS]
     included.sort(key=lambda option: rank.get(option.name, len(rank)))
-    return [{**control(_without_hidden_choices(option)), "main": option.name in MAIN_OPTIONS} for option in included]
-
-
-def _without_hidden_choices(option: Option) -> Option:
-    return replace(option, choices={name: text for name, text in option.choices.items() if name not in NO_CONTROL})
+    return [
+        replace(option, choices={name: text for name, text in option.choices.items() if name not in NO_CONTROL})
+        for option in included
+    ]
 
 
 @lru_cache(maxsize=1)
-def menu() -> dict[str, Any]:
-    tasks = [_task(name) for name in TASKS]
-    return {
-        "families": [
-            {
-                "name": name,
-                "title": in_all_languages(verbatim(family_title(name))),
-                "options": option_controls(config.options(), FROM_TASK),
-                "tasks": [task["name"] for task in tasks if name in task["families"]],
-            }
-            for name, config in CONFIGS.items()
-        ],
-        "tasks": tasks,
-        "recipes": [
-            _recipe(family, task, variant, parts)
-            for (family, task), variants in RECIPES.items()
-            for variant, parts in variants.items()
-        ],
-        "training": option_controls(Training.options(), NO_CONTROL),
+def options_of_parts() -> dict[str, dict[str, list[Option]]]:
+    """By part of a recipe and by whom it is for ("": everybody): the options that have a control."""
+    tasks = {
+        **{name: TASKS[name].make().options() for name in TASKS},
+        **{name: OWN_TASKS[name].options() for name in OWN_TASKS},
     }
-
-
-def _task(name: str) -> dict[str, Any]:
-    task = TASKS[name].make()
     return {
-        "name": name,
-        "title": in_all_languages(task_title(name)),
-        "help": in_all_languages(task.help),
-        "families": task.families,
-        "task_options": option_controls(task.options()),
-        "chance": task.chance,
-    }
+        "task_options": {name: sorted_options(options) for name, options in tasks.items()},
+        "model": {family: sorted_options(config.options(), FROM_TASK) for family, config in CONFIGS.items()},
+        "training": {"": sorted_options(Training.options(), NO_CONTROL)},
+    }  # fmt: skip
 
 
-def _recipe(family: str, task: str, variant: str, parts: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "family": family,
-        "task": task,
-        "variant": variant,
-        "title": in_all_languages(variant_title(variant)),
-        "goal": parts.get("goal", SOLVED),
-        "why": in_all_languages(parts["why"]) if "why" in parts else None,
-        **{part: parts.get(part, {}) for part in ("model", "task_options", "training")},
-    }
+def recipe_bases() -> list[dict[str, Any]]:
+    """Every variant of every recipe: in what it differs from the defaults."""
+    return [
+        {"family": family, "task": task, "variant": variant, **{part: parts.get(part, {}) for part in PARTS}}
+        for (family, task), variants in RECIPES.items()
+        for variant, parts in variants.items()
+    ]
+
+
+@lru_cache(maxsize=64)
+def task_facts(name: str) -> Task:
+    """The task with its defaults."""
+    return TASKS[name].make()
+
+
+def variants_of(family: str, task: str) -> dict[str, Any]:
+    return dict(RECIPES.get((family, task), {}))
+
+
+def fresh_recipe(family: str, task: str, variant: str | None = None, seed: int = 0) -> dict[str, Any]:
+    """A choice on the page that differs from its variant in nothing."""
+    known = variants_of(family, task)
+    variant = variant if variant in known else next(iter(known), None)
+    return {"family": family, "task": task, "variant": variant, "model": {}, "task_options": {}, "training": {}, "seed": seed}  # fmt: skip
+
+
+def family_for(task: str, families: Iterable[str], wanted: str) -> str:
+    """The family for a task: the wanted one if it has a recipe for it, else the first that has, else one that can do it."""
+    families = list(families)
+    tuned = [family for family in families if variants_of(family, task)]
+    if wanted in tuned or (wanted in families and not tuned):
+        return wanted
+    return (tuned or families)[0]
 
 
 def file_facts(task: CustomTask) -> dict[str, Any]:
@@ -105,7 +109,6 @@ def file_facts(task: CustomTask) -> dict[str, Any]:
         "vocabulary": {"size": len(data.tokens), "tokens": data.tokens[:200]},
         "labels": data.labels[:200],
         "families": task.families,
-        "task_options": option_controls(task.options()),
         "chance": task.chance,
         "example": task.say(example.source[0, : example.source_lengths[0]].tolist()),
     }

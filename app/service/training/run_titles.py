@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -14,6 +15,7 @@ from core.models import configure
 from core.runs.fork import ForkRecipe
 from core.runs.recipes import RECIPES, Recipe
 from core.training.options import Training
+from core.translatable import join_texts, verbatim
 
 MAX_MARKS = 3  # changed options that are named
 Options = dict[str, Any]
@@ -55,6 +57,35 @@ def run_marks(recipe: Recipe) -> list[Text]:
         step = recipe.origin.step
         marks.append(Text("fork at step {step:,}", step=step))
     return marks
+
+
+def short_names(runs: Sequence[tuple[Recipe, int, str]]) -> list[Text]:
+    """Of (recipe, seed, key): what tells runs apart, in few words: family and task, where they differ; what sets each apart
+    from its recipe; its seed; the beginning of its key.
+    """
+    names: list[list[Text]] = [[] for _ in runs]
+
+    def alike(index: int) -> list[int]:
+        return [i for i, name in enumerate(names) if repr(name) == repr(names[index])]
+
+    if len({recipe.family for recipe, *_ in runs}) > 1:
+        names = [[verbatim(family_title(recipe.family))] for recipe, *_ in runs]
+    if len({recipe.task.name for recipe, *_ in runs}) > 1:
+        names = [[*name, task_title(recipe.task.name)] for name, (recipe, *_) in zip(names, runs, strict=True)]
+    names = [[*name, *run_marks(recipe)] for name, (recipe, *_) in zip(names, runs, strict=True)]
+    seeded = [any(runs[j][1] != runs[i][1] for j in alike(i)) for i in range(len(runs))]
+    names = [
+        [*name, Text("seed {seed}", seed=seed)] if add else name
+        for name, add, (_, seed, _) in zip(names, seeded, runs, strict=True)
+    ]
+    keyed = [len(alike(i)) > 1 for i in range(len(runs))]
+    names = [
+        [*name, verbatim(key[:4])] if add else name for name, add, (*_, key) in zip(names, keyed, runs, strict=True)
+    ]
+    return [
+        join_texts(name, " · ") if name else run_title(recipe, seed)
+        for name, (recipe, seed, _) in zip(names, runs, strict=True)
+    ]
 
 
 def _nearest_variant(recipe: Recipe) -> tuple[str | None, Options]:

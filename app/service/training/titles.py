@@ -43,7 +43,7 @@ TASK_TITLES = {
 }
 VARIANT_TITLES = {
     "default": Text("as recommended"),
-    "source": Text("by heart: 2,000 fixed problems"),
+    "source": Text("2,000 fixed problems"),
     "too-fast": Text("learning rate too high"),
     "learned": Text("learned positions"),
     "t5": Text("T5 positions"),

@@ -1,0 +1,22 @@
+"""Why a recipe cannot be trained, beside the control of the option that it is about."""
+
+from __future__ import annotations
+
+import gradio as gr
+
+
+class Refusal(gr.HTML):
+    """Its value is {"option", "text"} (a text by language), or None; key: whose controls (`OptionControls`)."""
+
+    def __init__(self, key: str):
+        super().__init__(
+            value=None,
+            html_template="<i hidden></i>",
+            js_on_load="import(new URL('ours/js/train_options.js', document.baseURI)).then(({ refusal }) => refusal(element, props, watch))",
+            apply_default_css=False,
+            elem_classes=["page-state"],
+            state_key=key,
+        )
+
+    def get_block_name(self) -> str:
+        return "html"
