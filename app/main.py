@@ -26,7 +26,7 @@ from app.service.checkpoints.checkpoint_cache import DEFAULT_BUDGET, GIGABYTE
 from app.service.checkpoints.checkpoint_runs import configure_checkpoints
 from app.service.checkpoints.locations import default_root
 from app.service.runs.job_service import JobSettings, default_folder, job_service, lifespan
-from app.service.training.uploaded_files import MAX_FILE_BYTES
+from app.service.training.uploaded_files import MAX_UPLOAD_BYTES
 from core import ConfigError
 from core.allocator import keep_freed_memory
 
@@ -58,7 +58,7 @@ def make_app() -> FastAPI:
         favicon_path=str(STATIC / "icons/favicon.svg"),
         footer_links=[],
         ssr_mode=False,  # scripts draw the page in the browser
-        max_file_size=MAX_FILE_BYTES,
+        max_file_size=MAX_UPLOAD_BYTES,
     )
 
 

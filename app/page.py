@@ -6,7 +6,9 @@ import gradio as gr
 
 from app.components.script_view import ScriptView
 from app.components.words import word
+from app.tabs.attention import attention_tab
 from app.tabs.build import build_tab
+from app.tabs.generate import generate_tab
 from app.tabs.train import train_tab
 
 TABS = {
@@ -30,6 +32,11 @@ def build_page() -> gr.Blocks:
                         build_tab(tab)
                     elif name == "train":
                         train_tab()
+                    elif name == "attention":
+                        with gr.Column(elem_id="attention", elem_classes="view-attention"):
+                            attention_tab()
+                    elif name == "generate":
+                        generate_tab()
                     else:
                         ScriptView(name)
         ScriptView("timeline")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Protocol, cast
 
 import torch
@@ -15,10 +15,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.layers.task_heads.heads import IGNORE, CrfHead, PointerHead
-from core.seeding import check_seed
 from core.tasks import as_task
-from core.tasks.base import Batch, Examples, Task
-from core.training.curriculum import Curriculum
+from core.tasks.base import Batch, Task
+from core.training.batches import BatchStream
 from core.training.divergence import Diverged, DivergenceDetector
 from core.training.optimisers import (
     AveragedWeights,
@@ -45,37 +44,22 @@ class Step:
     limit: int | None = None  # the curriculum's greatest length
 
 
-class Trainer:
-    """A model with its optimiser, data stream and random generators: everything that determines the next step."""
+class Trainer(BatchStream):
+    """A model with its optimiser, batches and random generators: everything that determines the next step.
+
+    The model is the trainer's to write into; what only looks at a run's batches takes a `BatchStream`.
+    """
 
     def __init__(self, model: nn.Module, task: Task, options: Training, seed: int = 0):
-        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.form = task.form(model)  # raises if the task does not suit the model
-        self.model, self.task, self.options, self.seed = model.to(self.device), task, options, check_seed(seed)
+        super().__init__(task, task.form(model), options, seed)  # raises if the task does not suit the model
+        self.model = model.to(self.device)
         if isinstance(model.head, CrfHead):
             model.head.crf.constrain(task.may_follow)
         self.index = 0
         self.divergence = DivergenceDetector()
         self.optimiser = make_optimiser(model, options)
         self.average = AveragedWeights(model, options.ema) if options.ema else None
-        self.curriculum = Curriculum(task.longest) if options.curriculum else None
         self.dropout_rng_state = torch.Generator().manual_seed(self.seed + 1).get_state()
-
-    @property
-    def fixed_examples(self) -> Examples | None:
-        """The `samples` problems that batches are drawn from; None: every batch is fresh."""
-        return self._examples_and_rng[0]
-
-    @cached_property
-    def data_rng(self) -> torch.Generator:
-        """Generator of the batches: the one that drew the fixed problems first, unless a loaded state replaced it."""
-        return self._examples_and_rng[1]
-
-    @cached_property
-    def _examples_and_rng(self) -> tuple[Examples | None, torch.Generator]:
-        """Drawn at the first step: most trainers belong to a run that is only viewed, and there may be many problems."""
-        rng, count = torch.Generator().manual_seed(self.seed), self.options.samples
-        return None if count is None else self.task.gather(count, rng, held_out=False), rng
 
     def steps(self) -> Iterator[Step]:
         while self.index < self.options.steps:
@@ -147,18 +131,6 @@ class Trainer:
         """The loss of uniform predictions: all logits equal."""
         loss = head_of(self.model).loss(torch.zeros_like(logits), batch.target, batch.lengths).item()
         return loss if batch.next_sentence is None else loss + math.log(2)
-
-    def next_batch(self) -> Batch:
-        examples = self.fixed_examples
-        if examples is not None:
-            rows = torch.randint(len(examples), (self.options.batch_size,), generator=self.data_rng)
-            return self.task.lay_out(examples.pick(rows), self.form).to(self.device)
-        lengths = self.curriculum.lengths if self.curriculum else {}
-        while True:
-            examples = self.task.gather(self.options.batch_size, self.data_rng, held_out=False, **lengths)
-            batch = self.task.lay_out(examples, self.form)
-            if (batch.target != IGNORE).any():  # the shortest problems may have no target at all
-                return batch.to(self.device)
 
     @contextmanager
     def dropout_rng(self) -> Iterator[None]:

@@ -10,6 +10,11 @@ import { loadWords, sayInto } from "./words.js";
 
 const KEPT = 24; // answers whose arrays are kept in the page
 const loads = new Map(), tied = new Map();
+const fits = (when) => Object.entries(when).every(([key, values]) => values.includes(state[key]));
+const chosen = (value) => (value?.by ? chosen(value.among[state[value.by]]) : value ?? null); // app/components/live_plot.py: by_state
+const choosing = (value) => (value?.by ? [value.by, ...Object.values(value.among).flatMap(choosing)] : Object.keys({ ...value?.of, ...value?.only }));
+const INPUT = ["run", "text", "heldOut"];
+const differs = (keys, of) => state.run !== null && keys.some((key) => key in of && JSON.stringify(of[key]) !== JSON.stringify(state[key] ?? null));
 
 // updates(): what a listener that calls `innerview.follow(identifier)` gives its outputs
 export const tie = (identifier, updates) => tied.set(identifier, updates);
@@ -28,7 +33,13 @@ export function grow(name, arrays) {
   };
 }
 
-function arraysAt(address, value) {
+// what is shown is of another run or input, or of another cell, until the answer comes
+function mark(element, of = {}) {
+  element.classList.toggle("stale", differs(INPUT, of));
+  element.classList.toggle("waiting", differs(Object.keys(of), of));
+}
+
+export function arraysAt(address, value) {
   if (!address) return Promise.resolve({});
   if (growing.has(address)) return Promise.resolve(growing.get(address)(value));
   if (!loads.has(address)) {
@@ -47,19 +58,29 @@ export async function livePlot(element, props, watch) {
   await loadWords();
   const parent = element.querySelector(".view");
   const picture = new Picture(parent, { className: props.classes, keep: props.keep,
-    about: () => (props.value?.about ? evaluate(props.value.about, picture.figure.context) : "") });
-  const fits = () => Object.entries(props.when).every(([key, values]) => values.includes(state[key]));
-  let drawn = null;
-  const show = async () => {
-    const { value } = props, wanted = value && fits() ? value : null;
-    if (!wanted) return void (readers.delete(picture), drawn = picture.show(null) ?? null);
-    const arrays = await arraysAt(value.arrays, value);
-    if (value !== props.value || !fits() || drawn === value) return;
-    drawn = value;
-    readers.set(picture, value);
-    picture.show(value.spec, arrays);
+    about: () => (drawn?.about ? evaluate(drawn.about, picture.figure.context) : "") });
+  let drawn = null, lasting = null; // the last value that is not for one state only
+  const wantedNow = () => {
+    if (!props.value?.only) lasting = props.value;
+    const { only } = props.value ?? {};
+    return fits(props.when) ? chosen(only && differs(Object.keys(only), only) ? lasting : props.value) : null;
   };
-  on(Object.keys(props.when), show);
+  const show = async () => {
+    const wanted = wantedNow();
+    mark(picture.element, drawn?.of);
+    if (!wanted) return void (readers.delete(picture), drawn = picture.show(null) ?? null);
+    const arrays = await arraysAt(wanted.arrays, wanted);
+    if (wanted !== wantedNow() || drawn === wanted) return;
+    drawn = wanted;
+    readers.set(picture, wanted);
+    picture.element.className = `figure live ${props.classes} ${wanted.classes ?? ""}`;
+    mark(picture.element, drawn.of);
+    picture.show(wanted.spec, arrays);
+  };
+  onAny((changed) => {
+    const keys = new Set([...Object.keys(props.when), ...choosing(props.value), ...choosing(lasting)]);
+    if (changed.some((key) => keys.has(key))) show();
+  });
   watch("value", show);
   await show();
 }
@@ -71,9 +92,8 @@ export async function liveText(element, props, watch) {
   if (props.role) text.setAttribute("role", props.role);
   element.querySelector(".view").append(text);
   let arrays = {}, keys = new Set();
-  const fits = () => Object.entries(props.when).every(([key, values]) => values.includes(state[key]));
   const write = () => {
-    const sentence = props.value && fits() ? evaluate(props.value.text, { arrays, state }) : "";
+    const sentence = props.value && fits(props.when) ? evaluate(props.value.text, { arrays, state }) : "";
     text.hidden = !sentence;
     sayInto(text, sentence ?? "");
   };
@@ -92,7 +112,7 @@ export async function liveText(element, props, watch) {
 
 // app/components/page_state.py: Controls
 export function controls(element, props, trigger, watch) {
-  const { identifier, keys, names } = props, last = {}, offered = { ...names }, shown = {};
+  const { identifier, keys, names, first } = props, last = {}, offered = { ...names }, shown = {};
   let language = "en"; // of the names that Python has written
   const changesOf = (key) => {
     const changes = {}, value = state[key] ?? null;
@@ -107,15 +127,18 @@ export function controls(element, props, trigger, watch) {
     for (const one of [...Object.values(offered), ...Object.values(shown)]) if (one) one.changed = false;
     return updates;
   });
-  watch("value", () => {
+  const tell = () => {
     const { state: told = {}, choices = {}, visible = {} } = props.value ?? {};
     for (const [key, list] of Object.entries(choices)) offered[key] = Object.assign(list, { changed: true });
     for (const [key, is] of Object.entries(visible)) shown[key] = { visible: is, changed: true };
     set(told);
     trigger("change");
-  });
+  };
+  watch("value", tell);
   for (const key of keys) last[key] = undefined;
+  set(Object.fromEntries(keys.filter((key) => !(key in state)).map((key) => [key, first[key]])));
   on([...keys, "language"], () => trigger("change"));
+  if (props.value && !differs(Object.keys(props.value.of), props.value.of)) tell();
   trigger("change");
 }
 
@@ -123,21 +146,38 @@ const inLanguage = (name) => (typeof name === "object" ? name[state.language] ??
 
 // app/components/page_state.py: Question
 export function question(element, props, trigger) {
-  const asked = () => Object.fromEntries(props.keys.map((key) => [key, state[key] ?? null]));
+  const read = (keys) => Object.fromEntries(keys.map((key) => [key, state[key] ?? null]));
+  let timer = null;
   const ask = () => {
+    if (!fits(props.when) || (props.keys.includes("run") && !state.run)) return;
     if (!element.closest(".tabitem, #sidebar, #timeline")?.checkVisibility()) return;
-    const now = asked();
-    if (JSON.stringify(now) === JSON.stringify(props.value)) return;
-    props.value = now;
+    const now = read(props.keys), known = Object.fromEntries(props.keys.map((key) => [key, props.value?.[key]]));
+    if (JSON.stringify(now) === JSON.stringify(known)) return;
+    props.value = { ...now, ...read(props.also) };
     trigger("change");
   };
-  on(props.keys, ask);
+  const soon = () => {
+    clearTimeout(timer);
+    if (props.rest) timer = setTimeout(ask, props.rest);
+    else ask();
+  };
+  on([...props.keys, ...Object.keys(props.when)], soon);
   on(["tab"], () => requestAnimationFrame(ask));
   ask();
 }
 
+// app/components/page_state.py: Derived
+export function derived(element, props) {
+  onAny(async (changed, given) => {
+    const { value } = props;
+    if (!value || !props.keys.some((key) => changed.includes(key)) || Object.keys(value.set).some((key) => given.includes(key))) return;
+    set(evaluate(value.set, { arrays: await arraysAt(value.arrays), state }));
+  });
+}
+
 // What listeners in the page call: app/components/page_state.py.
 window.innerview = {
+  state,
   set: (key, value) => set({ [key]: value }),
   follow: (identifier) => tied.get(identifier)?.() ?? [],
 };

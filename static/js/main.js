@@ -1,11 +1,11 @@
 // Mounts the parts of the page as Gradio brings them up; the first one to come starts the session.
 
-import { mountAttention } from "./attention.js";
 import { mountHeader } from "./header.js";
 import { begin } from "./session.js";
 import { mountSidebar } from "./sidebar.js";
 import { set, show, shown } from "./store.js";
 import { watchTabs } from "./tabs.js";
+import "./token_links.js";
 import { mountTimeline } from "./timeline.js";
 import { followLanguage, loadWords } from "./words.js";
 
@@ -13,11 +13,8 @@ const VIEWS = {
   header: mountHeader,
   sidebar: mountSidebar,
   timeline: mountTimeline,
-  attention: mountAttention,
-  build: lazy("./build.js", "mountBuild"),
   gates: lazy("./gates.js", "mountGates"),
   positions: lazy("./positions.js", "mountPositions"),
-  generate: lazy("./generate.js", "mountGenerate"),
 };
 
 const words = Promise.all([loadWords(), followLanguage()]);

@@ -33,10 +33,8 @@ export async function chooseRun(name, kept = null) {
     const text = kept ? kept.text : story.first_input || null, heldOut = kept?.heldOut ?? 0;
     const look = await getLook({ run: name, text, held_out: text === null ? heldOut : null });
     if (mine !== asked) return;
-    set({ run: name, text, heldOut });
     shown.story = story;
-    arrive(look, story.snapshots.length - 1, { ...story.focus, fresh: true });
-    if (kept) set({ ...kept, tab: state.tab, run: name });
+    arrive(look, { run: name, text, heldOut, snapshot: story.snapshots.length - 1, ...(kept && { ...kept, tab: state.tab, run: name }) });
     show({ story });
   } catch (error) {
     complain(error);
@@ -52,8 +50,7 @@ export async function chooseInput({ text = null, heldOut = 0 }) {
   try {
     const look = await getLook({ run: state.run, text, held_out: text === null ? heldOut : null });
     if (mine !== asked) return;
-    set({ text, heldOut });
-    arrive(look, state.snapshot, {});
+    arrive(look, { text, heldOut });
   } catch (error) {
     if (mine === asked) complain(error);
   } finally {
@@ -61,45 +58,13 @@ export async function chooseInput({ text = null, heldOut = 0 }) {
   }
 }
 
-function arrive(look, snapshot, focus) {
-  const groups = look.heads.map(({ name }) => name), layers = look.recurrent_layers.map(({ name }) => name);
-  const wanted = focus.group ?? (focus.fresh ? mostTelling(look) : state.group), group = groups.includes(wanted) ? wanted : mostTelling(look);
-  const recurrent_layer = layers.includes(state.recurrent_layer) ? state.recurrent_layer : layers[0] ?? null;
+// Which head and cell are looked at, the Attention tab chooses (app/tabs/attention_answers.py).
+function arrive(look, changes) {
+  const layers = look.recurrent_layers.map(({ name }) => name), wanted = changes.recurrent_layer ?? state.recurrent_layer;
+  const recurrent_layer = layers.includes(wanted) ? wanted : layers[0] ?? null;
   shown.look = look;
-  set({ snapshot, ...within(look, group, focus), group, recurrent_layer, query: null, key: null, ...pointOf(look, recurrent_layer) });
+  set({ ...pointOf(look, recurrent_layer), ...changes, recurrent_layer });
   show({ look });
-}
-
-// of several kinds of attention the last in which a head has a clear role: decoder before encoder, cross before self
-function mostTelling({ heads, ...look }) {
-  return (heads.findLast((stack) => clearest(look, stack).share >= look.clear) ?? heads.at(-1))?.name ?? null;
-}
-
-// layer and head that exist; at first the head with the clearest role
-function within(look, group, focus) {
-  const heads = look.heads.find(({ name }) => name === group);
-  if (!heads) return { layer: 0, head: 0 };
-  const [, layers, count] = heads.shape;
-  if (state.group === group && state.layer < layers && state.head < count && !focus.fresh) {
-    return { layer: state.layer, head: state.head };
-  }
-  const { layer, head } = clearest(look, heads);
-  return { layer, head };
-}
-
-function clearest(look, heads) {
-  const last = look.steps.length - 1, [, layers, count] = heads.shape;
-  let best = { layer: 0, head: 0, share: -1 };
-  for (const measure of ["agreement", "induction", "previous"].filter((m) => heads.measures.includes(m))) {
-    for (let layer = 0; layer < layers; layer++) {
-      for (let head = 0; head < count; head++) {
-        const share = look.arrays[`${heads.name}.${measure}`].value(last, layer, head);
-        if (share > best.share) best = { layer, head, share };
-      }
-    }
-    if (best.share >= look.clear) break;
-  }
-  return best;
 }
 
 // the last token of what the layer reads; a gate or state that it has

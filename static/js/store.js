@@ -15,7 +15,9 @@ export const state = {
   head: 0,
   query: null, // the chosen cell of a map
   key: null,
-  focus: "map", // or "arcs"
+  focus: "map", // or "arcs", "rollout", "head", "model", "neuron" (BertViz)
+  attentionOf: null, // run and input for which group, layer, head and cell were chosen
+  long: false, // are exact maps and arithmetic asked for one head at a time?
   recurrent_layer: null, // "layers.0.fwd"
   gate: "hidden", // or state
   unit: 0,
@@ -41,6 +43,12 @@ export const state = {
   wordOrder: "shuffle", // or "reverse"
   shuffleSeed: 0,
   modelScheme: "none", // of the model that reads it
+  build: { a: null, b: null, side: "a" }, // configurations of the Build tab, {family, options}: null is the run's, or no second one
+  built: null, // as they are drawn: {a, b, run}
+  refused: null, // the option of the last one that could not be drawn,
+  refusal: "", // and why not
+  folded: { open: null, unrolled: [] }, // parts of the model's diagram: null is the first level
+  copies: {}, // id of a group of equal parts → which of them is named
   part: null, // id of the selected part of the Build tab's model
   partHead: 0, // which head of the activations at it
   compared: 0, // 1: the first of two configurations, 2: the second; 0: there is one
@@ -55,6 +63,16 @@ export const state = {
   file: null, // of one's own: name, digest, kind of its task
   ownFile: false, // whether its task is chosen
   fork: null, // what is to be different in a fork
+  side: "a", // of the Generate tab: the chosen way of writing
+  token: 0, // and token of its text
+  node: -1, // the chosen candidate of its beams
+  treeSide: "a", // the way whose beams are drawn
+  written: 1e5, // tokens that are shown of both texts
+  masks: null, // positions; null: as in the input
+  spanStart: -9, // a cell of the scores of spans, of tags; outside: none
+  spanEnd: -9,
+  latticeRow: -9,
+  latticeColumn: -9,
   fineTuningLabels: null, // index of the number of labels that is pointed at
 };
 
@@ -74,19 +92,20 @@ export function set(changes) {
   const changed = Object.keys(changes).filter((key) => JSON.stringify(state[key]) !== JSON.stringify(changes[key]));
   if (!changed.length) return;
   Object.assign(state, changes);
-  notify(changed);
+  notify(changed, Object.keys(changes));
 }
 
 export function show(changes) {
   Object.assign(shown, changes);
-  notify(Object.keys(changes));
+  notify(Object.keys(changes), Object.keys(changes));
 }
 
-function notify(changed) {
+// changed: keys that have another value; given: all that were set
+function notify(changed, given) {
   for (const { keys, listener } of listeners) {
     if (keys && !keys.some((key) => changed.includes(key))) continue;
     try {
-      listener(changed);
+      listener(changed, given);
     } catch (error) {
       reportError(error); // told to the console; the other views go on
     }

@@ -69,15 +69,15 @@ export function refusal(element, props, watch) {
     refused?.removeAttribute("aria-invalid");
     const { option, text } = props.value ?? {};
     if (!text) return;
-    const { family, task } = state[props.state_key], names = String(option ?? "").split(", ");
-    const ids = names.flatMap((name) => [["training", ""], ["task_options", task], ["model", family]].map(([part, of]) => `${props.state_key}-${part}-${of}-${name}`.replaceAll(" ", "_")));
+    const { family, task } = state[props.stateKey], names = String(option ?? "").split(", ");
+    const ids = names.flatMap((name) => [["training", ""], ["task_options", task], ["model", family]].map(([part, of]) => `${props.stateKey}-${part}-${of}-${name}`.replaceAll(" ", "_")));
     const place = (control) => {
       refused = control.querySelector("input");
       refused?.setAttribute("aria-invalid", "true");
       sentence.textContent = inLanguage(text);
       control.append(sentence);
     };
-    const found = () => [...ids, `${props.state_key}-${names[0]}`].map((id) => document.getElementById(id)).find(Boolean), control = found();
+    const found = () => [...ids, `${props.stateKey}-${names[0]}`].map((id) => document.getElementById(id)).find(Boolean), control = found();
     if (control) return place(control);
     document.querySelector(".train-more > .label-wrap:not(.open)")?.click(); // what is folded away is not there yet
     const { value } = props;

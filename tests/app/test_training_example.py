@@ -84,6 +84,24 @@ def test_the_run_and_the_random_state_are_unchanged():
     assert torch.equal(run.trainer.data_rng.get_state(), before) and torch.equal(torch.get_rng_state(), noise)
 
 
+@pytest.mark.parametrize("name", ["entities-crf", "parity-lstm"])
+def test_nothing_is_written_into_the_model(name):
+    """Other threads may be copying it."""
+    model = run_registry.open_run(name).run.model
+
+    def attributes() -> list:
+        return [
+            value
+            for module in model.modules()
+            for values in (vars(module), module._parameters, module._buffers)
+            for value in values.values()
+        ]
+
+    before = attributes()
+    training_example.describe_example(run_registry.open_run(name).run, 3)
+    assert all(one is other for one, other in zip(before, attributes(), strict=True))
+
+
 def test_a_pretrained_model_has_none():
     with pytest.raises(InputError, match="without its training"):
         training_example.describe_example(PretrainedRun.__new__(PretrainedRun), 0)

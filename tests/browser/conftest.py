@@ -212,7 +212,12 @@ def monitored_context(browser: Browser, app_url: str, page_errors: list[str], op
         lambda request: is_local(request.url) or page_errors.append(f"request outside the app: {request.url}"),
     )
     context.on("weberror", lambda error: page_errors.append(f"page error: {error.error}"))
-    context.on("console", lambda message: is_error(message) and page_errors.append(f"console error: {message.text}"))
+    context.on(
+        "console",
+        lambda message: (
+            is_error(message) and page_errors.append(f"console error: {message.text} ({message.location['url']})")
+        ),
+    )
     context.on(
         "page",
         lambda page: page.on(

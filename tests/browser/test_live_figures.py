@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 from playwright.sync_api import Browser, Page
 
 from app.figures.arcs import arcs
 from app.figures.attention import all_heads, one_head
+from app.figures.expressions import Array, Choose, State
 from app.figures.html import write_html
+from app.figures.live import Live
 from app.figures.report_card import report_card
 from app.figures.training import timeline
 from tests.app.figures.views import attention_view, training_view
@@ -27,19 +32,31 @@ def figures() -> list:
 
 
 @pytest.fixture
-def exported(browser: Browser, figures, tmp_path) -> Page:
-    path = tmp_path / "figures.html"
-    write_html(path, *figures, snapshot=2, layer=1, head=0, query=2, key=1)
+def export(browser: Browser, tmp_path) -> Iterator[Callable[..., Page]]:
+    """Writes figures as a file and opens it without a network; an error of the page fails the test."""
     context = browser.new_context(viewport={"width": 1200, "height": 900}, offline=True)
-    page = context.new_page()
     troubles: list[str] = []
-    page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.on("console", lambda message: message.type == "error" and troubles.append(message.text))
-    page.goto(path.as_uri())
-    page.wait_for_function("document.querySelectorAll('.js-plotly-plot .main-svg').length >= 10")
-    yield page
+
+    def open_file(figures: list[Live], **state) -> Page:
+        path = tmp_path / "figures.html"
+        write_html(path, *figures, **state)
+        page = context.new_page()
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and troubles.append(message.text))
+        page.goto(path.as_uri())
+        page.wait_for_function(
+            "count => document.querySelectorAll('.js-plotly-plot .main-svg').length >= count", arg=2 * len(figures)
+        )
+        return page
+
+    yield open_file
     context.close()
     assert not troubles
+
+
+@pytest.fixture
+def exported(export, figures) -> Page:
+    return export(figures, snapshot=2, layer=1, head=0, query=2, key=1)
 
 
 def set_state(page: Page, **state) -> None:
@@ -104,3 +121,15 @@ def test_the_playhead_is_dragged_through_the_snapshots(exported):
     exported.mouse.up()
     exported.mouse.move(box["x"] + box["width"] - 2, middle)
     assert exported.evaluate("innerview.state.snapshot") == 0, "let go"
+
+
+def test_a_curve_loses_all_its_points_and_has_others_again(export):
+    curves = [Array(f"curve{i}", np.arange(n, dtype=np.float32)) for i, n in enumerate((4, 0, 3))]
+    figure = go.Figure(go.Scatter(x=[], y=[]), {"xaxis": {"range": [0, 4]}, "yaxis": {"range": [0, 4]}})
+    chosen = Choose(State("curve"), [curve[()] for curve in curves])
+    page = export([Live(figure, {"data[0].x": chosen, "data[0].y": chosen}, state={"curve": 0})])
+    for curve in (1, 2, 0, 1, 0):
+        set_state(page, curve=curve)
+        points = "document.querySelector('.scatterlayer .js-line')?.getAttribute('d').match(/[ML,]/g).length ?? 0"
+        assert (page.evaluate(SHOWN, 0)[0]["y"] or []) == list(range(len(curves[curve].values)))
+        assert bool(page.evaluate(points)) == (curve != 1)

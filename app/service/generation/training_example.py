@@ -15,7 +15,7 @@ from core.layers.task_heads.heads import IGNORE
 from core.runs.pretrained_run import PretrainedRun
 from core.runs.run import Run
 from core.tasks.layouts import Batch
-from core.training.loop import Trainer
+from core.training.batches import BatchStream
 
 EXAMPLES = 24  # after which the first comes again
 
@@ -27,12 +27,12 @@ def describe_example(run: AnyRun, number: int) -> dict[str, Any]:
             "A pretrained model comes without its training: there is no example to show.",
         )
     index = number % EXAMPLES
-    trainer = Trainer(run.model, run.task, run.recipe.training, run.seed)
+    batches = BatchStream(run.task, run.task.form(run.model), run.recipe.training, run.seed)
     size = run.recipe.training.batch_size
     for _ in range(index // size):
-        trainer.next_batch()
-    example = FORMS[trainer.form](run, trainer.next_batch(), index % size)
-    return {"form": trainer.form, "number": index, "of": EXAMPLES, **example}
+        batches.next_batch()
+    example = FORMS[batches.form](run, batches.next_batch(), index % size)
+    return {"form": batches.form, "number": index, "of": EXAMPLES, **example}
 
 
 def token_row(run: Run, ids: Tensor, length: int) -> list[str]:

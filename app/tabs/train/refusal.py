@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gradio as gr
 
+from app.components.page_state import on_load
+from app.tabs.train.options import SCRIPT
+
 
 class Refusal(gr.HTML):
     """Its value is {"option", "text"} (a text by language), or None; key: whose controls (`OptionControls`)."""
@@ -12,10 +15,9 @@ class Refusal(gr.HTML):
         super().__init__(
             value=None,
             html_template="<i hidden></i>",
-            js_on_load="import(new URL('ours/js/train_options.js', document.baseURI)).then(({ refusal }) => refusal(element, props, watch))",
+            js_on_load=on_load("refusal", SCRIPT, stateKey=key),
             apply_default_css=False,
             elem_classes=["page-state"],
-            state_key=key,
         )
 
     def get_block_name(self) -> str:

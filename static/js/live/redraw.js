@@ -34,10 +34,10 @@ export function redraw(plot, changes) {
   return left;
 }
 
-// a trace of which this attribute can change without anything around it
+// a trace of which this attribute can change without anything around it; one that loses its last point is hidden, which Plotly does
 function dataOnly(trace, rest, value, { [nameOf(trace.xaxis)]: xaxis, [nameOf(trace.yaxis)]: yaxis }) {
   if (trace.visible !== true || !TYPES.has(trace.type) || xaxis.autorange || yaxis.autorange) return false;
-  return DATA.has(rest) && Array.isArray(value) === Array.isArray(valueAt(trace, rest));
+  return DATA.has(rest) && value?.length !== 0 && Array.isArray(value) === Array.isArray(valueAt(trace, rest));
 }
 
 function drawTraces(plot, moved, labelled) {
