@@ -10,12 +10,22 @@ import pytest
 from playwright.sync_api import expect
 
 import core
-from app.i18n import WORDS, translate
+from app.i18n import translate
 from app.service.training.requests import parameter_count
 from core.runs.recipes import make_recipe
 from core.translatable import Text
 from tests.browser.page_driver import choose_run, figure_data, page_state, wait_until
-from tests.browser.train_tab import choose_recipe, focused_run, open_train, press_control, press_train, wait_for_run
+from tests.browser.train_tab import (
+    FILE,
+    GO,
+    choose_recipe,
+    focused_run,
+    open_train,
+    option,
+    press_control,
+    press_train,
+    wait_for_run,
+)
 
 REWOUND = "Back at the start. The pale curve is how it went before: continue, and it takes the same path."
 LONG = {"training": {"steps": 5000}}  # long enough to be caught while it runs
@@ -36,7 +46,7 @@ def test_first_look_has_a_worked_example_and_one_button(new_page, size, theme, l
     source = one.source[0, : one.source_lengths[0]].tolist()
     expect(hero.locator(".token:not(.answer-token)")).to_have_text(task.show(source))
     expect(hero.locator(".answer-token")).to_have_text(translate(task.label_names[int(one.target[0])], locale[:2]))
-    expect(page.locator(".train-foot .train-go")).to_be_visible()
+    expect(page.locator(GO)).to_be_visible()
     expect(page.locator(".train-facts")).to_contain_text(f"{parameter_count(core.recipe('lstm', 'parity')):,}")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "wider than the screen"
     expect(page.locator("#timeline")).to_be_hidden()
@@ -52,7 +62,7 @@ def test_training_moves_the_chart_and_every_tab_looks_at_it_afterwards(new_page,
     choose_recipe(page, family, task)
     page.evaluate(
         "import('/ours/js/store.js').then((s) => { window.drawn = new Set();"
-        " s.on(['curves'], () => window.drawn.add(s.shown.jobs[0]?.history.length)); })"
+        " s.on(['trainIndex'], () => window.drawn.add(s.shown.jobs[0]?.history.length)); })"
     )
     key = press_train(page)
     wait_for_run(page, "one.job.status === 'done' && one.history.length === one.job.steps", 180)
@@ -115,16 +125,19 @@ def test_pause_step_rewind_and_the_same_losses_again(new_page):
     press_control(page, "rewind")
     wait_for_run(page, "one.history.length === 0 && one.job.index === 0")
     expect(page.locator(".train-figure .caption")).to_have_text(REWOUND)
-    expect(page.locator(".train-below")).to_be_hidden()
-    for name in ("[data-do=fork]", ".look-inside"):
-        expect(page.locator(name)).to_have_attribute("title", WORDS["en"]["train.step_first"])
+    for picture in (".train-problems", ".train-thumbs"):
+        expect(page.locator(picture)).to_be_hidden()
+    for name in (".do-fork", ".look-inside"):
+        expect(page.locator(name)).to_be_disabled()
+    expect(page.locator(".train-hint")).to_contain_text("There is nothing to fork or to look into yet.")
     press_control(page, "go")
     wait_for_run(page, f"one.history.length >= {len(before)}")
     press_control(page, "stop")
     wait_for_run(page, "one.job.status === 'stopped'")
     assert focused_run(page, f"one.history.columns.loss.slice(0, {len(before)})") == before
     expect(page.locator(".train-figure .caption")).to_contain_text("to the last bit")
-    expect(page.locator(".train-below")).to_be_visible()
+    for picture in (".train-problems", ".train-thumbs"):
+        expect(page.locator(picture)).to_be_visible()
     assert focused_run(page, "one.history.ghost.columns.loss") == before
 
 
@@ -136,19 +149,20 @@ def test_fork_begins_at_a_moment_with_other_options(new_page):
     press_control(page, "fork")
     panel = page.locator(".train-fork")
     step = focused_run(page, "one.job.forkable.at(-3)")
-    panel.locator("#fork-step").select_option(str(step))
-    panel.locator("[data-option=lr]").fill("-1")
-    panel.locator(".train-go").click()
+    panel.locator("#fork-step input").click()
+    page.get_by_role("option", name=f"step {step}", exact=True).click()
+    option(page, "training", "", "lr", "fork").locator("input").fill("-1")
+    panel.locator(".fork-go").click()
     expect(panel.locator(".problem:visible")).to_contain_text("lr")
     assert page_state(page, "s.shown.jobs.length") == 1
-    panel.locator("[data-option=lr]").fill("0.002")
-    panel.locator("[data-option=steps]").fill("80")
-    panel.locator(".train-go").click()
+    option(page, "training", "", "lr", "fork").locator("input").fill("0.002")
+    option(page, "training", "", "steps", "fork").locator("input").fill("80")
+    panel.locator(".fork-go").click()
     wait_until(page, f"s.state.trained !== '{parent}'")
     wait_for_run(page, "one.job.status === 'done' && one.history.length === 80")
     assert focused_run(page, "[one.job.parent, one.job.recipe.origin.step]") == [parent, step]
     assert focused_run(page, f"one.history.columns.lr[{step}]") == 0.002
-    assert page.locator(".train-runs li").count() == 2
+    expect(page.locator(".run-names label")).to_have_count(2)
     losses = page_state(page, f"s.shown.jobs.map((one) => one.history.columns.loss.slice(0, {step}))")
     assert losses[0] == losses[1], "until the fork both are one run"
 
@@ -163,7 +177,7 @@ def test_a_page_that_comes_back_and_a_second_one_find_the_same_run(new_page):
     wait_for_run(page, f"one.key === '{key}' && one.history.length > 10")
     second = open_train(new_page)
     choose_recipe(second, "gru", "parity", seed=13, **LONG)
-    wait_until(second, "s.shown.check?.known !== null")
+    expect(second.locator(".train-facts")).to_contain_text("trained here before")
     assert press_train(second) == key
     wait_for_run(second, "one.history.length > 10")
     press_control(second, "stop")
@@ -180,33 +194,36 @@ def test_a_page_that_comes_back_and_a_second_one_find_the_same_run(new_page):
 def test_bad_options_are_answered_beside_their_control_and_nothing_else_changes(new_page, locale):
     page = open_train(new_page, locale=locale)
     choose_recipe(page, "gpt", "induction")
-    example = page.locator(".example:visible").inner_text()
-    column = page.locator(".train-recipe")
-    for option, bad in [("n_heads", "3"), ("lr", "-1"), ("steps", ""), ("min_len", "4000")]:
-        box = column.locator(f"[data-option={option}]")
+    shown = page.locator(".train-worked, .hero-example").locator("visible=true")
+    expect(shown.first).to_be_visible()
+    example = shown.all_inner_texts()
+    options = [("model", "gpt", "n_heads", "3"), ("training", "", "lr", "-1"), ("training", "", "steps", ""), ("task_options", "induction", "min_len", "4000")]  # fmt: skip
+    for part, of, name, bad in options:
+        control = option(page, part, of, name)
+        box = control.locator("input")
         usual = box.input_value()
         box.fill(bad)
-        problem = column.locator(f"[data-problem={option}] .problem")
-        if option == "min_len":
-            problem = column.locator(".control .problem:visible")  # it may lie with the longest
+        problem = control.locator(".option-problem")
+        if name == "min_len":
+            problem = page.locator(".option .option-problem:visible")  # it may lie with the longest
         expect(problem).to_be_visible()
         box.dispatch_event("input")  # typed on, to no effect
         expect(problem).to_be_visible()
         sentence = problem.inner_text()
         assert "Traceback" not in sentence
         assert bool(re.search("[\u4e00-\u9fff]", sentence)) == (locale == "zh-CN")
-        assert page.locator(".example:visible").inner_text() == example
-        expect(page.locator(".train-foot .train-go")).to_have_attribute("aria-disabled", "true")
-        page.locator(".train-foot .train-go").click(force=True)
+        assert shown.all_inner_texts() == example
+        expect(page.locator(GO)).to_be_disabled()
+        page.locator(GO).click(force=True)
         assert page_state(page, "s.shown.jobs.length") == 0
         box.fill(usual)
-        expect(problem).to_be_hidden()
-    expect(page.locator(".train-foot .train-go")).to_have_attribute("aria-disabled", "false")
+        expect(problem).to_have_count(0)
+    expect(page.locator(GO)).to_be_enabled()
 
 
 def test_own_file_is_read_shown_and_trained_on(new_page):
     page = open_train(new_page)
-    drop, problem = page.locator("#train-file"), page.locator(".train-aside .drop + .problem")
+    drop, problem = page.locator(FILE), page.locator(".file-problem")
     rows = [
         f"{'sunny warm bright' if i % 2 else 'rainy cold dark'} day {i},{'good' if i % 2 else 'bad'}"
         for i in range(60)
@@ -224,10 +241,10 @@ def test_own_file_is_read_shown_and_trained_on(new_page):
     expect(report).to_contain_text("weather.csv")
     expect(report).to_contain_text("60")
     expect(report).to_contain_text("bad, good")
-    expect(report.locator("tr").first).to_contain_text("rainy cold dark day 0")
-    wait_until(page, "s.state.recipe.task === 'own labels' && !s.shown.checking")
-    page.locator(".train-recipe [data-option=steps]").fill("30")
-    wait_until(page, "s.shown.check?.steps === 30")
+    expect(page.locator(".file-rows tbody tr").first).to_contain_text("rainy cold dark day 0")
+    wait_until(page, "s.state.recipe.task === 'own labels'")
+    option(page, "training", "", "steps").locator("input").fill("30")
+    expect(page.locator(".train-facts")).to_contain_text("30 steps")
     press_train(page)
     wait_for_run(page, "one.job.status === 'done' && one.history.length === 30")
 
@@ -236,10 +253,11 @@ def test_a_recipe_is_what_core_makes_of_it(new_page):
     page = open_train(new_page)
     choose_recipe(page, "transformer", "copy", "learned", model={"n_heads": 8}, task_options={"n_symbols": 12})
     recipe = make_recipe("transformer", "copy", model={"d_model": 64, "n_heads": 8, "n_layers": 1, "d_ff": 64, "norm_placement": "pre", "tie_embeddings": False, "position": "learned"}, task_options={"n_symbols": 12}, training={"lr": 1e-2, "steps": 100, "schedule": "linear"})  # fmt: skip
-    wait_until(page, f"s.shown.check?.key === '{core.runs.run.key_of(recipe, 0)}'")
     expect(page.locator(".train-facts")).to_contain_text(f"{parameter_count(recipe):,}")
-    changed = page.locator(".train-recipe .control.changed label code")
-    expect(changed).to_have_text(["n_symbols", "n_heads"])
+    for part, of, name in (("task_options", "copy", "n_symbols"), ("model", "transformer", "n_heads")):
+        expect(option(page, part, of, name)).to_have_class(re.compile(r"\bchanged\b"))
+    expect(page.locator(".train-aside .option.changed")).to_have_count(2)
+    assert press_train(page) == core.runs.run.key_of(recipe, 0)
 
 
 def test_arrow_keys_read_the_chart_and_leave_the_timeline_alone(new_page):

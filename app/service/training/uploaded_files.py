@@ -12,7 +12,7 @@ from core.tasks.custom.custom_task import CustomTask, custom_task
 from core.tasks.custom.files import Content
 
 MAX_FILE_BYTES = 5_000_000
-MAX_UPLOAD_BYTES = 10 * MAX_FILE_BYTES  # more is refused by Gradio in its own words; up to this, by a sentence here
+MAX_UPLOAD_BYTES = 20 * MAX_FILE_BYTES  # more is refused by Gradio in its own words; up to this, by a sentence here
 MAX_FILES = 8
 
 _files: dict[str, Content] = {}  # the last few, by digest, so that a file need not be sent with every request

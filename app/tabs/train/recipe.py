@@ -100,7 +100,9 @@ def menu_values(question: Question) -> list[Any]:
     name, family, variant = recipe["task"], recipe["family"], recipe.get("variant")
     try:
         task = task_of(question, name)
-    except ConfigError:  # its file did not come along with a new page
+    except ConfigError:
+        if question.get("file"):
+            raise  # it is not kept here any more
         return [*[gr.skip()] * 6, told(state={"recipe": fresh_recipe(*FIRST)})]
     own = [question["file"]["kind"]] if question.get("file") else []
     tasks = [(translate(TASK_TITLES[one], language), one) for one in [*TASKS, *own]]
@@ -131,13 +133,15 @@ def check(question: Question) -> list[Any]:
     """Size, steps, chance and a first problem of the recipe, or why it cannot be trained, with the option this is about."""
     language, recipe = language_of(question), question["recipe"]
     title = run_title(recipe)
-    go = translate(Text("Train {title}", title=title), language)
+    go, large = translate(Text("Train {title}", title=title), language), translate(Text("▶ Train"), language)
     try:
         facts = commands.check(body_of(question))
     except (InputError, ConfigError) as error:
         refusal = {"option": getattr(error, "option", None), "text": in_all_languages(error.text)}
-        return [gr.update(value=go, interactive=False), None, *[gr.skip()] * 5, refusal]
+        return [gr.update(value=go, interactive=False), None, *[gr.skip()] * 5, gr.update(interactive=False), refusal]
     known = facts["known"] is not None
+    if facts["known"] == "done":
+        go, large = translate(Text("Show {title}", title=title), language), translate(Text("▶ Show it"), language)
     sized = {"n": facts["parameters"], "steps": facts["steps"]}
     size = Format("{n:,} parameters · {steps:,} steps", **sized)
     line = Format("{size} · trained here before: you watch the same steps", size=size) if known else size
@@ -149,6 +153,8 @@ def check(question: Question) -> list[Any]:
     rest = (
         Format("This recipe is meant to fail: press the button and see how.")
         if meant_to_fail
+        else Format("This model began with **{n:,}** random numbers; its training, of **{steps:,}** steps, is stored here. Press the button and see how it goes.", **sized)
+        if facts["known"] == "done"
         else Format("This model begins with **{n:,}** random numbers. Press the button and watch it find the rule within **{steps:,}** steps.", **sized)
     )  # fmt: skip
     return [
@@ -156,9 +162,14 @@ def check(question: Question) -> list[Any]:
         text_value(line),
         example,
         example,
-        text_value(Text("{title}: not trained yet", title=title)) if not known else text_value(title),
+        text_value(
+            Text("{title}: trained here before", title=title)
+            if known
+            else Text("{title}: not trained yet", title=title)
+        ),
         text_value(task_of(question, recipe["task"]).help),
         text_value(Sentences([chance, rest])),
+        gr.update(value=large, interactive=True),
         None,
     ]
 

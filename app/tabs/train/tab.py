@@ -31,7 +31,6 @@ FORK_MODEL = (
     "checkpointing",
     "engine",
 )
-FILES = [".txt", ".csv", ".tsv", ".jsonl", ".ndjson"]
 PARTS = {"task_options": Text("The problems"), "model": Text("The model"), "training": Text("The training")}
 SMALL = ["small-button"]
 
@@ -63,7 +62,7 @@ def _choices(question: Question, page: Controls) -> LivePlot:
     file_problem = LiveText(role="alert", classes="problem file-problem")
     help_text = LiveText(classes="train-help")
     example = LivePlot(classes="train-worked", keep=())
-    file = gr.File(file_types=FILES, label=word("Your own file"), height=64, interactive=True, elem_id="train-file")
+    file = gr.File(label=word("Your own file"), height=64, interactive=True, elem_id="train-file")
     LiveText(
         text_value(Text("Text (.txt): the model goes on writing in its style. A table (.csv, .tsv, .jsonl) whose first line names its columns: source,target or text,label or tokens,tags. UTF-8, at most 5 MB.")),
         tag="small", classes="file-hint",
@@ -113,7 +112,8 @@ def _choices(question: Question, page: Controls) -> LivePlot:
         (variants, recipe.choose_variant),
     ):
         ask([control.input], choose, [control, question], [page, note], file_problem)
-    ask([file.upload], recipe.read_file, [file, question], [page, report, rows, note], file_problem)
+    read = ask([file.upload], recipe.read_file, [file, question], [page, report, rows, note], file_problem)
+    read.then(None, None, [file], js="() => null")  # for another one, also after a refusal
     return example
 
 
@@ -137,7 +137,7 @@ def _hero(question: Question, page: Controls, shown: runs.Runs, problem: LiveTex
                     problem,
                 )
     ask([go.click], runs.start, [question], [shown], problem)
-    return [example, title, help_text, words]
+    return [example, title, help_text, words, go]
 
 
 def _runs(question: Question, page: Controls, shown: runs.Runs, start_problem: LiveText) -> None:
@@ -172,7 +172,7 @@ def _runs(question: Question, page: Controls, shown: runs.Runs, start_problem: L
                 remedy = gr.Button("", visible=False, elem_classes=[*SMALL, "remedy"])
             ask([remedy.click], partial(runs.remedy, index), [focus], [shown, page], problem)
             noticed += [what, remedy]
-        panel = _fork(focus, page, shown, orders["fork"], problem)
+        _fork(focus, page, shown, orders["fork"], problem)
         with gr.Row(elem_classes="train-list"):
             names = gr.Radio(
                 [], label=word("Runs on this chart"), interactive=True, elem_classes=["chips", "run-names"]
@@ -206,10 +206,9 @@ def _runs(question: Question, page: Controls, shown: runs.Runs, start_problem: L
     gone.click(None, None, None, js="() => innerview.train.remove()")
     names.input(None, [names], None, js="(key) => innerview.train.choose(key)")
     numbers.input(None, [numbers], None, js="(keys) => innerview.train.show(keys)")
-    assert panel is not None
 
 
-def _fork(focus: Question, page: Controls, shown: runs.Runs, button: gr.Button, problem: LiveText) -> gr.Column:
+def _fork(focus: Question, page: Controls, shown: runs.Runs, button: gr.Button, problem: LiveText) -> None:
     """Another run that begins at a step of this one, with other options from there on."""
     changes = Question(["fork", "trainPage"])
     with gr.Column(visible=False, elem_classes=["train-fork", "card"]) as panel:
@@ -236,4 +235,3 @@ def _fork(focus: Question, page: Controls, shown: runs.Runs, button: gr.Button, 
     ask([button.click], runs.open_fork, [focus], [panel, title, step, seed, page, refused], problem)
     ask([go.click], runs.fork, [step, seed, changes], [shown, panel], refused)
     cancel.click(None, None, [panel], js="() => ({ __type__: 'update', visible: false })")
-    return panel
