@@ -17,14 +17,16 @@ MODELS, MODEL_EVENTS = "models", 4  # events that run a model share one queue, s
 
 def ask(
     triggers: Sequence[Callable[..., Any]] | Callable[..., Any],
-    answer: Callable[..., Sequence[Any]],
+    answer: Callable[..., Sequence[Any] | Iterator[Sequence[Any]]],
     inputs: Sequence[gr.components.Component],
     outputs: Sequence[gr.components.Component],
     problem: LiveText,
     *,
     runs_model: bool = False,
-) -> None:
-    """Calls `answer(*inputs)` at the triggers and writes what it returns, in order, into the outputs.
+    cancels: Sequence[Any] = (),
+) -> Any:
+    """Calls `answer(*inputs)` at the triggers and writes what it returns, in order, into the outputs; of a generator, each of
+    what it yields. The event is returned, for others to cancel it (`cancels`).
 
     A refusal (`InputError`, `ConfigError`) is written into `problem` and leaves the outputs as they are. Only the newest of
     several waiting questions is answered.
@@ -33,17 +35,18 @@ def ask(
     def respond(*values: Any) -> Iterator[dict[Any, Any]]:
         while True:
             try:
-                answers = answer(*values)
+                answered = answer(*values)
+                for answers in answered if isinstance(answered, Iterator) else [answered]:
+                    yield {problem: None, **dict(zip(outputs, answers, strict=True))}
             except (InputError, ConfigError) as error:
                 yield {problem: text_value(error.text)}
                 if not getattr(error, "again", False):
                     return
                 time.sleep(RETRY_SECONDS)
                 continue
-            yield {problem: None, **dict(zip(outputs, answers, strict=True))}
             return
 
-    gr.on(
+    return gr.on(
         triggers,
         respond,
         list(inputs),
@@ -52,5 +55,6 @@ def ask(
         trigger_mode="always_last",
         concurrency_id=MODELS if runs_model else None,
         concurrency_limit=MODEL_EVENTS if runs_model else None,
+        cancels=list(cancels),
         api_visibility="private",
     )

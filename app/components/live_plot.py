@@ -93,7 +93,11 @@ def plot_values(figures: Mapping[str, Live], about: Any = "") -> dict[str, Value
 
 
 def text_value(sentence: Any) -> Value:
-    """A value for a `LiveText`: a `Text`, or an expression (`app.figures.expressions`) of state and arrays."""
+    """A value for a `LiveText`: a `Text`, an expression (`app.figures.expressions`) of state and arrays, a list of
+    expressions, each of which is shown as a pill, or None.
+    """
+    if sentence is None:
+        return None
     if isinstance(sentence, Text):
         return {"text": {"$": "choose", "by": {"$": "state", "key": "language"}, "among": in_all_languages(sentence)}}
     arrays = arrays_of(sentence)

@@ -41,9 +41,13 @@ class Controls(gr.HTML):
             identifier=self.next_identifier(),
         )
         for key, control in controls.items():
-            control.input(None, [control], None, js=f"(value) => innerview.set({json.dumps(key)}, value)")
-        follow = f"() => innerview.follow({json.dumps(self.props['identifier'])})"
-        self.change(None, None, list(controls.values()), js=follow, api_visibility="private")
+            names = f"{json.dumps(key)}, {json.dumps(self.props['identifier'])}"
+            control.input(
+                None, [control], None, js=f"(value) => innerview.move(value, {names})", api_visibility="private"
+            )
+        if controls:
+            follow = f"() => innerview.follow({json.dumps(self.props['identifier'])})"
+            self.change(None, None, list(controls.values()), js=follow, api_visibility="private")
 
     _made = 0
 
@@ -76,7 +80,7 @@ class Question(gr.HTML):
         super().__init__(
             value={},
             html_template="<i hidden></i>",
-            js_on_load=f"{MODULE}.then(({{ question }}) => question(element, props, trigger))",
+            js_on_load=f"{MODULE}.then(({{ question }}) => question(element, props))",
             apply_default_css=False,
             elem_classes=["page-state"],
             keys=list(keys),

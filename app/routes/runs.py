@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from app.service.snapshot_arrays import collect_arrays
 router = APIRouter()
 MODEL_SLOTS = threading.Semaphore(2)  # models running at the same time, in all sessions
 HELD_OUT_SHOWN = 1000
+PROCESS = secrets.token_hex(8)
 
 
 class InputRequest(BaseModel):
@@ -62,6 +64,12 @@ def packed_arrays(name: str, text: str | None, index: int | None) -> bytes:
 @router.get("/words/{language}")
 def words(language: str) -> dict[str, str]:
     return WORDS.get(language, WORDS["en"])
+
+
+@router.get("/alive")
+def alive() -> dict[str, str]:
+    """Which process answers: pages that lost it load themselves again."""
+    return {"id": PROCESS}
 
 
 @router.get("/runs")

@@ -2,6 +2,7 @@
 // between native controls and the state.
 
 import { Refusal } from "./api.js";
+import { make } from "./dom.js";
 import { evaluate, keysOf } from "./live/expressions.js";
 import { Picture } from "./live/picture.js";
 import { unpack } from "./payload.js";
@@ -9,7 +10,7 @@ import { on, onAny, set, state } from "./store.js";
 import { loadWords, sayInto } from "./words.js";
 
 const KEPT = 24; // answers whose arrays are kept in the page
-const loads = new Map(), tied = new Map();
+const loads = new Map(), tied = new Map(), offers = new Map();
 
 function arraysAt(address) {
   if (!address) return Promise.resolve({});
@@ -55,8 +56,9 @@ export async function liveText(element, props, watch) {
   const fits = () => Object.entries(props.when).every(([key, values]) => values.includes(state[key]));
   const write = () => {
     const sentence = props.value && fits() ? evaluate(props.value.text, { arrays, state }) : "";
-    text.hidden = !sentence;
-    sayInto(text, sentence ?? "");
+    text.hidden = !sentence?.length;
+    if (Array.isArray(sentence)) text.replaceChildren(...sentence.map((part) => make("span", { class: "pill" }, part)));
+    else sayInto(text, sentence ?? "");
   };
   const show = async () => {
     const { value } = props;
@@ -73,7 +75,7 @@ export async function liveText(element, props, watch) {
 
 // app/components/page_state.py: Controls
 export function controls(element, props, trigger, watch) {
-  const { identifier, keys, names } = props, last = {}, offered = { ...names }, shown = {};
+  const { identifier, keys, names } = props, last = {}, offered = { ...names, ...Object.fromEntries(offers) }, shown = {};
   let language = "en"; // of the names that Python has written
   const changesOf = (key) => {
     const changes = {}, value = state[key] ?? null;
@@ -82,12 +84,18 @@ export function controls(element, props, trigger, watch) {
     if (shown[key]?.changed) changes.visible = shown[key].visible;
     return Object.keys(changes).length ? { __type__: "update", ...changes } : undefined;
   };
-  tied.set(identifier, () => {
+  const follow = () => {
     const updates = keys.map(changesOf);
     language = state.language;
     for (const one of [...Object.values(offered), ...Object.values(shown)]) if (one) one.changed = false;
     return updates;
-  });
+  };
+  const offer = (key, choices) => {
+    if (!keys.includes(key)) return;
+    offered[key] = Object.assign([...choices], { changed: true });
+    trigger("change");
+  };
+  tied.set(identifier, { follow, offer, last });
   watch("value", () => {
     const { state: told = {}, choices = {}, visible = {} } = props.value ?? {};
     for (const [key, list] of Object.entries(choices)) offered[key] = Object.assign(list, { changed: true });
@@ -103,22 +111,32 @@ export function controls(element, props, trigger, watch) {
 const inLanguage = (name) => (typeof name === "object" ? name[state.language] ?? name.en : name);
 
 // app/components/page_state.py: Question
-export function question(element, props, trigger) {
+export function question(element, props) {
   const asked = () => Object.fromEntries(props.keys.map((key) => [key, state[key] ?? null]));
   const ask = () => {
     if (!element.closest(".tabitem, #sidebar, #timeline")?.checkVisibility()) return;
     const now = asked();
+    if (now.run === null) return; // there is none yet
     if (JSON.stringify(now) === JSON.stringify(props.value)) return;
-    props.value = now;
-    trigger("change");
+    props.value = now; // Gradio tells of the change
   };
   on(props.keys, ask);
   on(["tab"], () => requestAnimationFrame(ask));
   ask();
 }
 
-// What listeners in the page call: app/components/page_state.py.
+// Other choices for the control of a key, from a script: [[name, or names by language, value], …].
+export function offer(key, choices) {
+  offers.set(key, Object.assign([...choices], { changed: true }));
+  for (const one of tied.values()) one.offer(key, choices);
+}
+
+// What listeners in the page call: app/components/page_state.py. A control is not told its own value again: it may have
+// another by then.
 window.innerview = {
-  set: (key, value) => set({ [key]: value }),
-  follow: (identifier) => tied.get(identifier)?.() ?? [],
+  move(value, key, identifier) {
+    if (tied.has(identifier)) tied.get(identifier).last[key] = value;
+    set({ [key]: value });
+  },
+  follow: (identifier) => tied.get(identifier)?.follow() ?? [],
 };

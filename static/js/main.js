@@ -1,17 +1,17 @@
 // Mounts the parts of the page as Gradio brings them up; the first one to come starts the session.
 
 import { mountAttention } from "./attention.js";
+import { watchConnection } from "./connection.js";
 import { mountHeader } from "./header.js";
 import { begin } from "./session.js";
-import { mountSidebar } from "./sidebar.js";
+import "./sidebar.js";
 import { set, show, shown } from "./store.js";
 import { watchTabs } from "./tabs.js";
 import { mountTimeline } from "./timeline.js";
-import { followLanguage, loadWords } from "./words.js";
+import { followLanguage, loadWords, wasChosen } from "./words.js";
 
 const VIEWS = {
   header: mountHeader,
-  sidebar: mountSidebar,
   timeline: mountTimeline,
   train: lazy("./train.js", "mountTrain"),
   attention: mountAttention,
@@ -23,6 +23,8 @@ const VIEWS = {
 
 const words = Promise.all([loadWords(), followLanguage()]);
 const started = words.then(begin);
+set({ chosenLanguage: wasChosen });
+words.then(watchConnection);
 
 export async function mount(element, view) {
   await words;

@@ -1,45 +1,68 @@
 // From a choice to what is shown: loads a run's story and the look at its input; the newest question wins.
 
-import { getLook, getRuns, getStory, Refusal } from "./api.js";
-import { set, show, shown, state } from "./store.js";
-import { openTab } from "./tabs.js";
+import { follow, move, read, tellOfLink } from "./address.js";
+import { getLook, getRuns, getStory, onWait, Refusal } from "./api.js";
+import { hold, on, set, show, shown, state } from "./store.js";
 import { asRun, knownJobs } from "./train_keys.js";
+import { say } from "./words.js";
 
-const KEPT = "innerview-kept"; // in the tab's own storage, between two pages
-let asked = 0, forgotten = false;
+const OPENING = ["snapshot", "group", "layer", "head", "recurrent_layer", "gate", "unit", "time"]; // keys that a run and its input choose
+let asked = 0, awaited = null; // a link to a checkpoint that is to be loaded
+let unmet = [];
+
+// While a checkpoint that had made way for others comes back, whatever was asked of it waits.
+onWait((sentence) => show({ problem: sentence }));
+
+on(["story"], () => shown.story && set({ stepsMade: shown.story.steps.length })); // of a run that is being trained
 
 export async function begin() {
   const [offered, own] = await Promise.all([getRuns(), knownJobs()]);
   show({ runs: [...offered, ...own.filter(({ stored }) => stored !== null).map(asRun)] });
-  const kept = isReturn() ? JSON.parse(sessionStorage.getItem(KEPT) ?? "null") : null;
-  addEventListener("pagehide", () => (forgotten ? sessionStorage.removeItem(KEPT) : sessionStorage.setItem(KEPT, JSON.stringify(state))));
-  const found = kept && shown.runs.some(({ name }) => name === kept.run); // a run of one's own may be gone by now
-  await (found ? chooseRun(kept.run, kept) : chooseRun(shown.runs[0].name));
-  if (kept) openTab(kept.tab);
+  await restore(location.search);
+  follow(restore);
 }
 
-// The same page again, also in another language: what was being looked at is there again. An address typed anew is not.
-const isReturn = () => ["reload", "back_forward"].includes(performance.getEntriesByType("navigation")[0]?.type);
-
-export function startOver() {
-  forgotten = true;
+// What a link says; of one that cannot be followed, as much as can.
+async function restore(query) {
+  const { link, wrong } = read(query), first = shown.runs[0].name, run = link.run ?? first;
+  unmet = [];
+  awaited = null;
+  if (run === state.run && "heldOut" in link === (state.text === null) && (link.text ?? state.text) === state.text && (link.heldOut ?? state.heldOut) === state.heldOut) {
+    unmet = move(link);
+  } else if (run.startsWith("checkpoint:")) {
+    awaited = link; // its cost is told before it is loaded
+    if (!state.run) await chooseRun(first);
+    set({ picked: run });
+  } else if (!(await chooseRun(run, link))) {
+    wrong.push(known(run) ? shown.problem : say("link.run", { why: shown.problem }));
+    if (!("text" in link && known(run) && (await chooseRun(run, { ...link, text: undefined }))) && !state.run) await chooseRun(first);
+  }
+  tellOfLink([...wrong, ...unmet]);
 }
 
-export async function chooseRun(name, kept = null) {
+const known = (run) => shown.runs.some(({ name }) => name === run);
+
+// to: what to look at in it, as a link has it (address.js: `read`) or as another state of the page. True if it was opened.
+export async function chooseRun(name, to = awaited?.run === name ? awaited : null) {
   const mine = ++asked;
   show({ loading: true, problem: null });
   try {
-    const story = await getStory(name);
-    const text = kept ? kept.text : story.first_input || null, heldOut = kept?.heldOut ?? 0;
+    const story = await getStory(name), given = to && (to.text !== undefined || to.heldOut !== undefined);
+    const text = given ? to.text ?? null : story.first_input || null, heldOut = to?.heldOut ?? 0;
     const look = await getLook({ run: name, text, held_out: text === null ? heldOut : null });
-    if (mine !== asked) return;
-    set({ run: name, text, heldOut });
+    if (mine !== asked) return false;
+    hold(null);
+    set({ run: name, text, heldOut, stepsMade: story.steps.length });
     shown.story = story;
     arrive(look, story.snapshots.length - 1, { ...story.focus, fresh: true });
-    if (kept) set({ ...kept, tab: state.tab, run: name });
+    if (to?.others) unmet = move(to);
+    else if (to) set({ ...to, tab: state.tab, run: name });
+    if (name === awaited?.run) awaited = null;
     show({ story });
+    return true;
   } catch (error) {
     complain(error);
+    return false;
   } finally {
     if (mine === asked) show({ loading: false });
   }
@@ -67,6 +90,7 @@ function arrive(look, snapshot, focus) {
   const recurrent_layer = layers.includes(state.recurrent_layer) ? state.recurrent_layer : layers[0] ?? null;
   shown.look = look;
   set({ snapshot, ...within(look, group, focus), group, recurrent_layer, query: null, key: null, ...pointOf(look, recurrent_layer) });
+  if (focus.fresh) shown.opening = Object.fromEntries(OPENING.map((key) => [key, state[key]]));
   show({ look });
 }
 

@@ -1,93 +1,94 @@
-// What is being looked at: the run, its input, the moment; the same beside every tab.
+// The parts of the sidebar that change with every letter typed: tokens, the answer, a refusal; the list of runs, with those
+// trained in this browser (app/sidebar.py describes the rest).
 
-import { ANOTHER, isCheckpoint, Loader, runOptions } from "./checkpoints.js";
+import { ANOTHER, isCheckpoint } from "./checkpoints.js";
+import { offer } from "./components.js";
 import { make } from "./dom.js";
-import { chooseInput, chooseRun } from "./session.js";
 import { sentences } from "./sentences.js";
-import { on, set, shown, state } from "./store.js";
-import { inLanguage, language, say, sayInto } from "./words.js";
+import { chooseInput, chooseRun } from "./session.js";
+import { on, set, show, shown, state } from "./store.js";
+import { forgetKey, nameOf, rememberName } from "./train_keys.js";
+import { inLanguage, language, loadWords, say } from "./words.js";
 
 const PAUSE_MS = 350; // after the last key, before the input is read
+let timer = null;
 
-export function mountSidebar(parent) {
-  const picker = make("select", { id: "run", "aria-label": say("run"), onchange: () => pick(picker.value) });
-  const facts = make("small"), pills = make("div", { class: "pills" }), lead = make("p", { class: "lead" });
-  const box = make("textarea", { id: "input", rows: 2, "aria-label": say("input"), spellcheck: "false", maxlength: 20000 });
-  const problem = make("p", { class: "problem", role: "alert", hidden: true });
-  const tokens = make("div", { class: "tokens", role: "group", "aria-label": say("input_tokens"), onkeydown: (event) => walk(event, tokens) });
-  const hint = make("small", { class: "hint" });
-  const answer = make("div", { class: "answer" });
-  const step = make("b", { class: "step" }), of = make("small"), moment = make("p", { class: "amber" });
-  const run = make("div", { class: "card run" }, picker), atMoment = card(say("moment"), make("div", { class: "card" }, step, " ", of, moment));
-  const loader = new Loader(run, { onReady: (name) => chooseRun(name), onLeave: () => { picker.value = state.run; } });
-  const pick = (name) => (name === ANOTHER ? loader.ask() : isCheckpoint(name) ? loader.offer(name) : (loader.hide(), chooseRun(name)));
-  run.append(facts, pills, lead);
-  let timer;
-  box.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => chooseInput({ text: box.value }), PAUSE_MS);
-  });
-  const another = make("button", { type: "button", class: "small", onclick: () => {
+on(["typed"], () => {
+  clearTimeout(timer);
+  if (!shown.look || (state.typed === shown.look.text && !shown.problem)) return;
+  timer = setTimeout(() => chooseInput({ text: state.typed }), PAUSE_MS);
+});
+on(["look"], () => {
+  if (shown.look && !document.activeElement?.closest("#input")) set({ typed: shown.look.text });
+});
+on(["picked"], () => {
+  if (state.picked && state.picked !== state.run && !isCheckpoint(state.picked)) chooseRun(state.picked);
+});
+on(["opened"], () => {
+  if (state.opened && state.opened === state.picked && state.opened !== state.run) chooseRun(state.opened);
+});
+on(["run", "story", "problem"], () => {
+  if (state.run && !shown.loading && !(shown.problem && isCheckpoint(state.picked))) set({ picked: state.run, opened: null });
+});
+on(["runs", "run", "language"], async () => {
+  await loadWords();
+  offer("picked", choices(shown.runs));
+  document.documentElement.toggleAttribute("data-own-run", shown.runs.some(({ name, own }) => own && name === state.run));
+});
+
+// Shipped runs, those trained here, checkpoints, and the way to another of these.
+export function choices(runs) {
+  const kind = ({ own, checkpoint }) => (checkpoint ? 2 : own ? 1 : 0), prefix = ["", say("run_mine"), say("checkpoint.one")];
+  const listed = [...runs].sort((a, b) => kind(a) - kind(b)).map((run) => [[prefix[kind(run)], nameOf(run.name) ?? inLanguage(run.title)].filter(Boolean).join(" · "), run.name]);
+  return [...listed, [say("checkpoint.another_one"), ANOTHER]];
+}
+
+Object.assign(window.innerview, {
+  another() {
     clearTimeout(timer);
     chooseInput({ heldOut: (state.heldOut + 1) % 1000 });
-  } }, say("held_out_next"));
-  parent.append(
-    card(say("looking_at"), run),
-    make("details", { class: "more", open: !window.matchMedia("(max-width: 900px)").matches },
-      make("summary", {}, say("input_and_moment")),
-      card(say("input"), make("div", { class: "card" }, box, problem, hint, tokens, answer, another)),
-      atMoment,
-      card(say("changes"), make("div", { class: "card" }, make("small", {}, say("changes_none"))))),
-  );
+  },
+  leave: (key) => set({ [key]: state.run }),
+  nameOfRun: () => nameOf(state.run) ?? inLanguage(shown.story.title),
+  renameRun(name) {
+    rememberName(state.run, name.trim() === inLanguage(shown.story.title) ? "" : name.trim());
+    show({ runs: shown.runs });
+  },
+  forgetRun() {
+    const gone = state.run, left = shown.runs.filter(({ name }) => name !== gone);
+    forgetKey(gone);
+    show({ runs: left, jobs: shown.jobs.filter(({ key }) => key !== gone) });
+    chooseRun(left[0].name);
+  },
+});
 
-  on(["runs"], () => {
-    picker.replaceChildren(...runOptions(shown.runs));
-    if (state.run) picker.value = state.run;
-  });
-  on(["story"], () => {
-    const story = shown.story;
-    picker.value = story.name;
-    facts.textContent = [say(`family.${story.family}`), ...shapeWords(story.shape), say("parameters", { n: story.parameters })].join(" · ");
-    const measured = typeof story.accuracy === "number"; // a run that is being trained is not, yet
-    const made = story.checkpoint ? [say("checkpoint.pill")] : [measured ? say("held_out_share", { share: story.accuracy }) : say("not_measured")];
-    if (story.ceiling) made.push(say("at_best", { share: story.ceiling }));
-    for (const [n, share] of Object.entries(story.accuracy_by_length ?? {})) made.push(say("at_length", { n, share }));
-    if (!story.checkpoint) made.push(say("seed", { seed: story.seed }));
-    pills.replaceChildren(...made.map((text) => make("span", { class: "pill" }, text)));
-    sayInto(lead, inLanguage(story.lead));
-    hint.textContent = sentences(inLanguage(story.about), ...(story.checkpoint ? checkpointHints(story) : [alphabet(story.alphabet)]));
-    another.textContent = say(story.checkpoint ? "checkpoint.another" : "held_out_next");
-    atMoment.hidden = Boolean(story.checkpoint);
-    box.rows = story.checkpoint ? 4 : 2;
-  });
-  on(["look"], () => {
-    if (document.activeElement !== box) box.value = shown.look.text;
-    tokens.replaceChildren(...shown.look.axes.source.map((token, i) => make("button", {
-      type: "button", class: "token", title: say("token_help"), tabindex: i ? -1 : 0, onclick: () => set({ time: i, query: i, key: state.key ?? i }),
-    }, token)));
-  });
+export async function refusal(element) {
+  await loadWords();
+  const problem = element.appendChild(make("p", { class: "problem", role: "alert", hidden: true }));
   on(["problem"], () => {
     problem.hidden = !shown.problem;
-    problem.textContent = shown.problem ? sentences(shown.problem, say("still")) : "";
-    if (shown.problem && state.run) picker.value = state.run;
-  });
-  on(["look", "snapshot", "story"], () => {
-    if (!shown.story || !shown.look) return;
-    const { snapshots, steps, planned, moments } = shown.story, at = snapshots[state.snapshot];
-    step.textContent = say("step", { step: at });
-    const made = steps.at(-1) ?? 0;
-    of.textContent = made < planned ? say("of_planned", { made, planned }) : say("of", { last: made });
-    const just = moments.filter((m) => m.step <= at && m.step > (snapshots[state.snapshot - 1] ?? -1));
-    moment.textContent = just.map((m) => `◆ ${inLanguage(m.text)}`).join("\n");
-    sayAnswer(answer, shown.look.answers[state.snapshot] ?? shown.look.answers.at(-1));
+    problem.textContent = shown.problem ? sentences(shown.problem, shown.look ? say("still") : "") : "";
   });
 }
 
-const card = (title, body) => make("section", {}, make("h4", {}, title), body);
+export async function tokens(element) {
+  await loadWords();
+  element.setAttribute("role", "group");
+  element.addEventListener("keydown", walk);
+  const draw = () => {
+    if (!shown.look) return;
+    element.setAttribute("aria-label", say("input_tokens"));
+    element.replaceChildren(...shown.look.axes.source.map((token, i) => make("button", {
+      type: "button", class: "token", title: say("token_help"), tabindex: i ? -1 : 0, onclick: () => set({ time: i, query: i, key: state.key ?? i }),
+    }, token)));
+  };
+  on(["look", "language"], draw);
+  draw();
+}
 
 // One stop of the tab key for all tokens; arrow keys move among them.
-function walk(event, tokens) {
-  const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key], all = [...tokens.children];
+function walk(event) {
+  const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key], all = [...event.currentTarget.children];
   const at = all.indexOf(event.target);
   if (!move || at < 0) return;
   event.preventDefault();
@@ -97,22 +98,15 @@ function walk(event, tokens) {
   next.focus();
 }
 
-function shapeWords({ n_layers, n_heads, d_hidden, position }) {
-  const size = n_heads ? say(n_heads === 1 ? "layers_head" : "layers_heads", { layers: n_layers, heads: n_heads }) : say("layers_units", { layers: n_layers, units: d_hidden });
-  return position ? [size, say("positions_are", { scheme: say(`pos.scheme.${position}`) })] : [size];
-}
-
-const checkpointHints = ({ checkpoint, family, form }) => [say("checkpoint.vocabulary", { n: checkpoint.vocabulary }), family === "bert" && form !== "stream" ? say("checkpoint.pair") : ""];
-
-function alphabet(tokens) {
-  const some = tokens.length > 14 ? [...tokens.slice(0, 11), "…", tokens.at(-1)] : tokens;
-  return say("tokens_are", { tokens: some.join(" ") });
-}
-
-// What the model says at this moment: right ones green; wrong ones red, if the right answer could be known.
-function sayAnswer(element, { said, shares, right }) {
-  element.hidden = !said.length;
-  element.replaceChildren(make("small", {}, say("it_says")), " ", ...said.map((text, i) => make("span", {
-    class: `said ${right?.[i] ? "right" : right?.[i] === false ? "wrong" : ""}`, title: say("sure", { share: shares[i] }),
-  }, text[language])));
+export async function answer(element) {
+  await loadWords();
+  const draw = () => {
+    const { said = [], shares, right } = shown.look?.answers[state.snapshot] ?? shown.look?.answers.at(-1) ?? {};
+    element.hidden = !said.length;
+    element.replaceChildren(make("small", {}, say("it_says")), " ", ...said.map((text, i) => make("span", {
+      class: `said ${right?.[i] ? "right" : right?.[i] === false ? "wrong" : ""}`, title: say("sure", { share: shares[i] }),
+    }, text[language])));
+  };
+  on(["look", "snapshot", "language"], draw);
+  draw();
 }

@@ -1,8 +1,9 @@
-// What is being looked at, as one small object that could be written into a link; views subscribe to its keys.
+// What is being looked at, as one small object; views subscribe to its keys, and the address follows it (address.js).
 
 import { language } from "./words.js";
 
-export const state = {
+// What belongs into a link, as it is when nothing has been chosen.
+export const DEFAULTS = {
   theme: document.body.classList.contains("dark") ? "dark" : "light",
   language,
   tab: "attention",
@@ -47,13 +48,48 @@ export const state = {
   recipe: { family: "lstm", task: "parity", variant: "default", model: {}, task_options: {}, training: {}, seed: 0 }, // to be trained next; only what differs from its variant
   trained: null, // key of the run in focus on the Train tab
   trainScale: "log", // its steps: or "linear"
-  trainStep: null, // the step that is pointed at on its charts
-  trainPinned: null, // the one that was clicked
-  fineTuningLabels: null, // index of the number of labels that is pointed at
+  trainPinned: null, // the step that was clicked on its charts
 };
 
-// What belongs to the state but is too large for a link: the run's story and the look at its input.
-export const shown = { runs: [], story: null, look: null, jobs: [] };
+export const state = {
+  ...DEFAULTS,
+  trainStep: null, // the step that is pointed at on the charts of Train
+  fineTuningLabels: null, // index of the number of labels that is pointed at
+  picked: null, // in the list of runs: the run, or a checkpoint that is being offered
+  opened: null, // a checkpoint that has come into memory
+  typed: "", // in the box of the input, readable or not
+  stepsMade: 0, // of the run's training
+  pace: "usual", // of the player
+  chosenLanguage: false, // not the browser's
+  chosenTheme: false,
+  large: false, // type to be read from the last row
+};
+
+// What belongs to the state but is too large for a link: the run's story, the look at its input, and what of the state these
+// came with.
+export const shown = { runs: [], story: null, look: null, jobs: [], opening: null };
+
+// What a link may say of an input: below which number, or one of which names; null: nothing is known of it.
+const heads = (look, values) => look.heads.find(({ name }) => name === values.group)?.shape ?? null;
+export const CLAMPED = {
+  group: (look) => look.heads.map(({ name }) => name),
+  layer: (look, values) => heads(look, values)?.[1] ?? null,
+  head: (look, values) => heads(look, values)?.[2] ?? null,
+  query: (look, values) => rows(look, values, "queries"),
+  key: (look, values) => rows(look, values, "keys"),
+  recurrent_layer: (look) => look.recurrent_layers.map(({ name }) => name),
+  time: (look, values) => look.axes[look.recurrent_layers.find(({ name }) => name === values.recurrent_layer)?.axis]?.length ?? null,
+};
+
+function rows(look, values, side) {
+  const stack = look.heads.find(({ name }) => name === values.group);
+  return stack ? look.axes[stack[side]]?.length ?? null : null;
+}
+
+// Keys that a link has named keep their values until a person does something: what opens late begins with them.
+let held = new Set();
+export const hold = (keys) => { held = new Set(keys ?? []); };
+for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, () => hold(null), true);
 
 const listeners = [];
 
@@ -65,9 +101,9 @@ export function on(keys, listener) {
 export const onAny = (listener) => listeners.push({ keys: null, listener });
 
 export function set(changes) {
-  const changed = Object.keys(changes).filter((key) => JSON.stringify(state[key]) !== JSON.stringify(changes[key]));
+  const changed = Object.keys(changes).filter((key) => !held.has(key) && JSON.stringify(state[key]) !== JSON.stringify(changes[key]));
   if (!changed.length) return;
-  Object.assign(state, changes);
+  for (const key of changed) state[key] = changes[key];
   notify(changed);
 }
 

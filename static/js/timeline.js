@@ -4,22 +4,26 @@ import { make } from "./dom.js";
 import { player } from "./live/page.js";
 import { on, set, shown, state } from "./store.js";
 import { afterClick, isField, watchFocus } from "./time_keys.js";
-import { mountUntrained } from "./untrained.js";
-import { say } from "./words.js";
+import { inLanguage, say } from "./words.js";
 
-const PLAY_MS = 260; // per snapshot
-let plot, playButton, figure = null, timer = null, drawnRun = null;
+const PACES = { slow: [1000, 2], usual: [400, 3], fast: [130, 1] }; // ms per snapshot; how many times longer where something happens
+let plot, playButton, paceButton, figure = null, timer = null, drawnRun = null;
 
 export function mountTimeline(parent) {
-  playButton = make("button", { type: "button", class: "play", onclick: toggle, "aria-label": say("play"), title: say("play_hint") }, "▶");
+  playButton = make("button", { type: "button", class: "play", onclick: toggle }, "▶");
+  paceButton = make("button", { type: "button", class: "pace", onclick: () => set({ pace: Object.keys(PACES)[(Object.keys(PACES).indexOf(state.pace) + 1) % 3] }) });
   plot = make("div", { class: "plot" });
-  const box = make("div", { class: "live timeline" }, plot);
-  parent.append(make("div", { class: "timeline-box" }, playButton, box));
-  mountUntrained(parent.lastChild);
-  on(["story"], () => {
+  const box = make("div", { class: "live timeline" }, plot), untrained = make("p", { class: "untrained", hidden: true });
+  const whole = make("div", { class: "timeline-box" }, make("div", { class: "player" }, playButton, paceButton), box, untrained);
+  parent.append(whole);
+  on(["story", "language"], () => {
+    if (!shown.story) return;
     if (drawnRun !== shown.story.name) stop(); // a run that is being trained comes again and again
     drawnRun = shown.story.name;
-    playButton.disabled = shown.story.snapshots.length < 2;
+    playButton.disabled = paceButton.disabled = shown.story.snapshots.length < 2;
+    untrained.hidden = !shown.story.checkpoint;
+    untrained.textContent = shown.story.checkpoint ? say("checkpoint.no_training", { title: inLanguage(shown.story.title) }) : "";
+    whole.classList.toggle("without-training", !untrained.hidden);
     if (!shown.story.timeline) return; // a checkpoint's training is not known
     if (figure) figure.show(shown.story.timeline, {});
     else figure = player.add(box, shown.story.timeline, {});
@@ -27,11 +31,21 @@ export function mountTimeline(parent) {
     plot.setAttribute("aria-label", say("timeline"));
     tell();
   });
-  on(["snapshot"], tell);
+  on(["snapshot", "language"], tell);
+  on(["pace", "language"], label);
+  label();
   plot.addEventListener("pointerdown", stop, true);
   watchFocus();
   document.addEventListener("keydown", (event) => afterClick(event.target) && keys(event), true); // before whoever was clicked
   document.addEventListener("keydown", (event) => afterClick(event.target) || keys(event));
+}
+
+function label() {
+  playButton.textContent = timer ? "❚❚" : "▶";
+  playButton.ariaLabel = say(timer ? "pause" : "play");
+  playButton.title = say("play_hint");
+  paceButton.textContent = say(`pace.${state.pace}`);
+  paceButton.title = say("pace_hint");
 }
 
 function keys(event) {
@@ -60,16 +74,24 @@ function toggle() {
   if (timer) return stop();
   if ((shown.story?.snapshots.length ?? 0) < 2) return;
   if (state.snapshot === shown.story.snapshots.length - 1) set({ snapshot: 0 });
-  playButton.textContent = "❚❚";
-  playButton.setAttribute("aria-label", say("pause"));
-  timer = setInterval(() => (state.snapshot < shown.story.snapshots.length - 1 ? set({ snapshot: state.snapshot + 1 }) : stop()), PLAY_MS);
+  wait();
+  label();
+}
+
+function wait() {
+  const { snapshots, moments } = shown.story, [pause, longer] = PACES[state.pace], [from, to] = [state.snapshot - 1, state.snapshot + 1].map((at) => snapshots[at] ?? -1);
+  const eventful = moments.some(({ step }) => step > from && step <= to); // just now, or with the next snapshot
+  timer = setTimeout(() => {
+    if (state.snapshot >= shown.story.snapshots.length - 1) return stop();
+    set({ snapshot: state.snapshot + 1 });
+    wait();
+  }, eventful ? longer * pause : pause);
 }
 
 function stop() {
-  clearInterval(timer);
+  clearTimeout(timer);
   timer = null;
-  playButton.textContent = "▶";
-  playButton.setAttribute("aria-label", say("play"));
+  label();
 }
 
 // what a screen reader says of the playhead

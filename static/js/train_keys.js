@@ -2,7 +2,7 @@
 
 import { askJson } from "./api.js";
 
-const KEPT = "innerview-runs", SLOTS = "innerview-run-slots";
+const KEPT = "innerview-runs", SLOTS = "innerview-run-slots", NAMES = "innerview-run-names";
 const MOST = 100;
 
 const stored = (name, none) => JSON.parse(localStorage.getItem(name) ?? none);
@@ -17,7 +17,16 @@ export function rememberKey(key) {
 export function forgetKey(key) {
   const { [key]: _, ...left } = stored(SLOTS, "{}");
   store(SLOTS, left);
+  rememberName(key, "");
   store(KEPT, keys().filter((known) => known !== key));
+}
+
+// the name a person has given a run; null: none
+export const nameOf = (key) => stored(NAMES, "{}")[key] ?? null;
+
+export function rememberName(key, name) {
+  const { [key]: _, ...others } = stored(NAMES, "{}");
+  store(NAMES, name ? { ...others, [key]: name } : others);
 }
 
 // A run's number on the charts, and with it its colour: the same as long as it is on the list, also after a reload.

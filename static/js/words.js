@@ -3,23 +3,30 @@
 import { missing, NONE } from "./numbers.js";
 
 const KEY = "innerview-language";
-export const language = (localStorage.getItem(KEY) ?? navigator.language ?? "en").startsWith("zh") ? "zh" : "en";
+const chosen = new URLSearchParams(location.search).get("lang") ?? localStorage.getItem(KEY);
+export let language = (chosen ?? navigator.language ?? "en").startsWith("zh") ? "zh" : "en";
+export const wasChosen = chosen !== null;
 let words = {}, loading = null;
 
-export const loadWords = () => (loading ??= fetch(`api/words/${language}`).then(async (answer) => { words = await answer.json(); }));
+const fetchWords = async () => (await fetch(`api/words/${language}`)).json();
+export const loadWords = () => (loading ??= fetchWords().then((fetched) => { words = fetched; }));
 
 // Gradio's own components follow the browser's language; the one chosen on the page goes before it. The function is not
-// promised to be there: without it they stay as they are.
+// promised to be there; false: it is not, and they stay as they are.
 export async function followLanguage() {
   document.documentElement.lang = language;
   const core = performance.getEntriesByType("resource").find(({ name }) => /\/assets\/core-[^/]*\.js$/.test(name));
   const { changeLocale } = core ? await import(core.name) : {};
-  changeLocale?.(language);
+  await changeLocale?.(language);
+  return Boolean(changeLocale);
 }
 
-export function switchLanguage() {
-  localStorage.setItem(KEY, language === "zh" ? "en" : "zh");
-  location.reload();
+// Everything said from now on is in another language; whoever has said something before says it again.
+export async function speak(next) {
+  localStorage.setItem(KEY, next);
+  language = next;
+  words = await fetchWords();
+  return followLanguage();
 }
 
 // "{share:.0%} of {n:,}" with Python's format marks, as on the server

@@ -29,8 +29,23 @@ def wait_until(page: Page, expression: str, seconds: float = 20) -> None:
         page.wait_for_timeout(50)
 
 
+def pick_run(page: Page, name: str) -> None:
+    """Picks it in the list, by its name or by what it is called there."""
+    called = page.evaluate(
+        """(name) => Promise.all([import('/ours/js/sidebar.js'), import('/ours/js/store.js')])
+            .then(([{ choices }, { shown }]) => choices(shown.runs).find(([, value]) => value === name)[0])""",
+        name,
+    )
+    page.locator("#run input").click()
+    page.locator("#run [role=option]").get_by_text(called, exact=True).click()
+
+
+def shown_run(page: Page) -> str:
+    return page.locator("#run input").input_value()
+
+
 def choose_run(page: Page, name: str) -> None:
-    page.locator("#run").select_option(name)
+    pick_run(page, name)
     wait_until(page, f"s.state.run === '{name}' && s.shown.story.name === '{name}'")
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 import core
 from app.routes.errors import NOT_YET
-from tests.browser.page_driver import choose_run, open_app, page_state, wait_until
+from tests.browser.page_driver import choose_run, open_app, page_state, pick_run, shown_run, wait_until
 from tests.browser.visual_checks import find_faults
 
 MINILM = "checkpoint:all-MiniLM-L6-v2"
@@ -24,7 +24,7 @@ def folder():
 
 def load(page: Page, name: str = MINILM) -> None:
     """Through the card, unless it is in memory already."""
-    page.locator("#run").select_option(name)
+    pick_run(page, name)
     button = page.locator(".view-sidebar .loader .load")
     loaded = f"s.state.run === '{name}' && s.shown.story.name === '{name}'"
     for _ in range(400):
@@ -48,18 +48,20 @@ def theirs():
 
 def test_its_cost_is_shown_before_it_is_loaded(new_page):
     page = open_app(new_page)
-    page.locator("#run").select_option("checkpoint:?")
-    box = page.locator(".view-sidebar .loader input")
+    pick_run(page, "checkpoint:?")
+    card = page.locator("#sidebar .loader")
+    box = card.locator("input")
     for wrong in ("../../etc", "/etc/passwd"):
         box.fill(wrong)
         box.press("Enter")
-        expect(page.locator(".view-sidebar .loader .problem")).to_contain_text("no path that leads anywhere else")
-        page.locator(".view-sidebar .loader button").click()
-        assert page.locator("#run").input_value() == "induction-gpt"
-        page.locator("#run").select_option("checkpoint:?")
+        expect(card.locator(".problem")).to_contain_text("no path that leads anywhere else")
+        card.get_by_role("button", name="Not now").click()
+        expect(card).to_be_hidden()
+        assert shown_run(page) == "Induction GPT"
+        pick_run(page, "checkpoint:?")
+        expect(card.locator(".problem")).to_be_hidden()
     box.fill("all-MiniLM-L6-v2")
     box.press("Enter")
-    card = page.locator(".view-sidebar .loader")
     facts = "22,713,216 parameters, 91 MB"
     if not page_state(page, f"s.shown.runs.find((r) => r.name === '{MINILM}').checkpoint.ready"):
         expect(card).to_contain_text(facts)
@@ -68,6 +70,7 @@ def test_its_cost_is_shown_before_it_is_loaded(new_page):
         card.locator(".load").click()
     wait_until(page, f"s.state.run === '{MINILM}'", 60)
     expect(card).to_be_hidden()
+    assert shown_run(page) == "Checkpoint · all-MiniLM-L6-v2"
 
 
 def test_the_attention_tab_shows_what_core_and_transformers_compute(new_page, theirs):
@@ -164,8 +167,8 @@ def test_one_that_is_still_being_loaded_is_waited_for(new_page):
             route.continue_()
 
     page.route("**/api/look", answer)
-    page.locator("#input").fill("t g w b t g")
-    problem = page.locator(".view-sidebar .problem[role=alert]")
+    page.locator("#input textarea").fill("t g w b t g")
+    problem = page.locator(".refusal .problem")
     expect(problem).to_contain_text("still being loaded: 40%")
     wait_until(page, "s.shown.look.text === 't g w b t g'")
     expect(problem).to_be_hidden()
@@ -175,7 +178,7 @@ def test_one_that_is_still_being_loaded_is_waited_for(new_page):
 def test_512_tokens_travel_pooled_and_one_head_is_exact(new_page):
     page = open_app(new_page)
     load(page)
-    page.locator("#input").fill("the water and the house " * 102)
+    page.locator("#input textarea").fill("the water and the house " * 102)
     wait_until(page, "s.shown.look.heads[0].shape[3] === 512", 60)
     assert page_state(page, "s.shown.look.heads[0].pooled") == 4
     page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 5, head: 11, query: 300, key: 7 }))")

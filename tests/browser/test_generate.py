@@ -202,7 +202,7 @@ def test_edges_of_the_tree_reach_their_tokens(new_page, size):
 
 def test_one_is_not_many(new_page):
     page = open_generate(new_page, run="parity-lstm")
-    page.locator("#input").fill("2 3")
+    page.locator("#input textarea").fill("2 3")
     expect(page.locator(".generate-along .caption")).to_contain_text("changes its answer once")
     choose_run(page, RUN)
     page.locator(".generate-shared [data-option=max_new]").fill("1")
@@ -356,7 +356,7 @@ def test_gates_behind_a_letter_and_another_example_of_training(new_page):
 def test_hostile_text_stays_text(new_page):
     page = open_generate(new_page)
     choose_run(page, "entities-crf")
-    page.locator("#input").fill("<img src=x onerror=alert(1)> Paris")
+    page.locator("#input textarea").fill("<img src=x onerror=alert(1)> Paris")
     expect(page.locator(".view-sidebar .problem:visible")).to_contain_text("<")
     expect(page.locator(".generate-tags .textpoint text", has_text="Disney")).to_be_visible()
     odd = "</text></svg><img src=x onerror=alert(1)><b>x</b>**<i>"

@@ -13,7 +13,7 @@ from app.service.runs import shipped
 from app.service.runs.shipped_introductions import INTRODUCTIONS
 from app.service.snapshot_arrays import collect_arrays
 from core.translatable import Text
-from tests.browser.page_driver import choose_run, open_app, page_state, wait_until
+from tests.browser.page_driver import choose_run, open_app, page_state, pick_run, shown_run, wait_until
 from tests.browser.visual_checks import find_faults
 
 TAB_NAMES = {name: title.key for name, title in TABS.items()}
@@ -120,7 +120,7 @@ def test_every_run_can_be_chosen_and_survives_a_change_of_tab(new_page):
         assert page.locator(".tokens .token").count() == len(page_state(page, "s.shown.look.axes.source"))
     for tab in ("gates", "positions", "attention"):
         page.locator(f"#tab-{tab}-button").click()
-        expect(page.locator("#run")).to_have_value(name)
+        assert shown_run(page) == INTRODUCTIONS[name].title.message
         assert page_state(page, "s.state.run") == name
 
 
@@ -130,21 +130,21 @@ def test_unreadable_input_is_answered_beside_the_box_and_nothing_is_lost(new_pag
     page.goto("/")
     expect(page.locator(".one-head .caption b").first).to_be_visible(timeout=40_000)
     before = page_state(page, "s.shown.look.text")
-    problem = page.locator(".problem")
+    problem = page.locator(".refusal .problem")
     for text in ["", "a", "a1b2", "a" * 600, "</script><img src=x onerror=alert(1)>", "🙂🙂", "中文", "שלום"]:
-        page.locator("textarea#input").fill(text)
+        page.locator("#input textarea").fill(text)
         expect(problem).to_be_visible()
         sentence = problem.inner_text()
         assert sentence and "Traceback" not in sentence
         assert any("\u4e00" <= c <= "\u9fff" for c in sentence if c not in text) == (locale == "zh-CN")
         assert page_state(page, "s.shown.look.text") == before
-        page.locator("textarea#input").fill(before)
+        page.locator("#input textarea").fill(before)
         expect(problem).to_be_hidden()
 
 
 def test_typed_input_moves_the_pictures(new_page):
     page = open_app(new_page)
-    page.locator("textarea#input").fill("abcdeabcde")
+    page.locator("#input textarea").fill("abcdeabcde")
     expect(page.locator(".tokens .token")).to_have_text(list("abcdeabcde"))
 
 
@@ -152,7 +152,8 @@ def test_language_and_ground_can_be_switched(new_page):
     page = open_app(new_page)
     page.get_by_label(WORDS["en"]["switch_language"]).click()
     expect(page.locator("#tab-gates-button")).to_have_text("门控", timeout=40_000)
-    expect(page.locator(".view-sidebar h4").first).to_have_text(WORDS["zh"]["looking_at"], timeout=40_000)
+    expect(page.locator(".view-sidebar h4").first).to_have_text("正在查看", timeout=40_000)
+    expect(page.locator("html")).to_have_attribute("lang", "zh")
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_label(WORDS["zh"]["switch_ground"]).click()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != ground
@@ -213,7 +214,7 @@ def test_a_slow_run_shows_that_it_is_coming_and_nothing_jumps(new_page):
     places = "['.run', '.one-head', '.timeline', '#tabs'].map((s) => JSON.stringify(document.querySelector(s).getBoundingClientRect()))"
     before = page.evaluate(places)
     page.evaluate(SLOW, 2500)
-    page.locator("#run").select_option("parity-gru")
+    pick_run(page, "parity-gru")
     expect(page.locator(".busy")).to_have_text(WORDS["en"]["loading"])
     assert page.evaluate(places) == before
     expect(page.locator("#tabs .tabitem").first).not_to_have_css("opacity", "1")

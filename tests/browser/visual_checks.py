@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 FIND_FAULTS = """() => {
     const faults = [], parts = ['#header', '#sidebar', '#timeline', '#tabs > .tab-wrapper', '#tabs > .tabitem'];
     const quoted = (box) => `“${box.text.slice(0, 40)}”`;
-    const visible = (e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && !e.closest('.tip, .skip, .busy, .visually-hidden, option, title, iframe');
+    const visible = (e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && !e.closest('.tip, .skip, .busy, .visually-hidden, .sr-only, option, title, iframe');
     const shrunk = (rect, e) => { // to what its scrolling or cutting ancestors show of it
         let { left, right, top, bottom } = rect;
         for (let up = e.parentElement; up && up !== document.body; up = up.parentElement) {

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-from app.i18n import WORDS, in_all_languages
+from app.i18n import in_all_languages
 from app.service.checkpoints.checkpoint_cache import CheckpointCache, NotReadyError
 from app.service.checkpoints.loading import (
     CheckpointCost,
@@ -31,10 +31,29 @@ from app.service.runs.loaded_run import LoadedRun
 from core import InputError
 from core.decoding import can_generate
 from core.runs.pretrained_run import PretrainedRun
-from core.translatable import verbatim
+from core.translatable import Text, verbatim
 
 DEFAULT_NEW_TOKENS = 20  # generated unless another number is chosen
 SHAPE_OPTIONS = ("n_layers", "n_heads", "position")  # options of the model in the metadata
+LEADS = {  # by what the model was made for
+    "none": Text(
+        "A model from elsewhere, as it came. It has no output head: it gives a vector for every token and says nothing, so "
+        "look at **where its attention heads look**."
+    ),
+    "masked": Text(
+        "A model from elsewhere, as it came, made to fill in what is masked: type a sentence with a **[MASK]**."
+    ),
+    "stream": Text(
+        "A model from elsewhere, as it came, made to tell the **next token**: it goes on with whatever is typed."
+    ),
+    "pairs": Text(
+        "A model from elsewhere, as it came, made to answer one text with another: what it writes is what its **decoder** "
+        "reads."
+    ),
+    "label": Text("A model from elsewhere, as it came, made to sort texts into **classes**."),
+    "tags": Text("A model from elsewhere, as it came, made to give **every token a tag**."),
+    "answer": Text("A model from elsewhere, as it came, made to find **where an answer stands**."),
+}
 
 
 @dataclass
@@ -167,13 +186,15 @@ def describe(location: CheckpointLocation) -> dict[str, Any]:
     }
 
 
+def checkpoint_lead(name: str) -> Text:
+    return LEADS[cast(PretrainedRun, open_checkpoint(name).run).task.forms[0]]
+
+
 def checkpoint_metadata(name: str) -> dict[str, Any]:
     """As `run_registry.run_metadata`, of a model without a record of its training."""
     location, loaded = location_of(name), open_checkpoint(name)
     run = cast(PretrainedRun, loaded.run)
     config, task, form = run.recipe.model, run.task, run.task.forms[0]
-    values = {"family": config.family, "title": location.title}
-    lead = {language: words[f"checkpoint.lead.{form}"].format(**values) for language, words in WORDS.items()}
     return {
         "name": name,
         "title": in_all_languages(verbatim(location.title)),
@@ -190,7 +211,6 @@ def checkpoint_metadata(name: str) -> dict[str, Any]:
         "writes": can_generate(run.model),
         "form": form,
         "usual_length": DEFAULT_NEW_TOKENS,
-        "lead": lead,
         "first_input": task.spell_special_tokens(example_text(form, 0)),
         "focus": {},
         "alphabet": [],
@@ -205,6 +225,7 @@ def checkpoint_metadata(name: str) -> dict[str, Any]:
 
 
 __all__ = [
+    "checkpoint_lead",
     "checkpoint_metadata",
     "configure_checkpoints",
     "describe",

@@ -199,7 +199,6 @@ def run_metadata(name: str) -> dict[str, Any]:
         "writes": can_generate(run.model),
         "form": run.task.form(run.model),  # the kind of its output: "stream", "tags", "spans" …
         "usual_length": usual_length(run) if can_generate(run.model) else None,
-        "lead": in_all_languages(entry.lead),
         "first_input": entry.first_input,
         "focus": entry.focus,
         "alphabet": [token for token in run.task.tokens if token in run.task.ids],
@@ -221,6 +220,14 @@ def entry_title(loaded: LoadedRun) -> Text:
         return run_title(loaded.run.recipe, loaded.run.seed)
     entry = run_entries().get(loaded.name)
     return entry.title if entry else verbatim(loaded.name)
+
+
+def run_lead_of(name: str) -> Text:
+    """What to look at in a run."""
+    if checkpoint_runs.is_checkpoint_name(name):
+        return checkpoint_runs.checkpoint_lead(name)
+    loaded = open_run(name)
+    return _trained_entry(loaded, cast(Run, loaded.run)).lead if is_run_key(name) else run_entries()[name].lead
 
 
 def _trained_entry(loaded: LoadedRun, run: Run) -> RunEntry:
