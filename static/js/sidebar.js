@@ -15,7 +15,7 @@ let timer = null;
 
 on(["typed"], () => {
   clearTimeout(timer);
-  if (!shown.look || (state.typed === shown.look.text && !shown.problem)) return;
+  if (!shown.look || (state.typed === shown.look.text && !shown.problem)) return; // it follows the input
   timer = setTimeout(() => chooseInput({ text: state.typed }), PAUSE_MS);
 });
 on(["look"], () => {
@@ -44,6 +44,7 @@ export function choices(runs) {
 }
 
 Object.assign(window.innerview, {
+  typed: (text) => document.activeElement?.closest("#input") && set({ typed: text }),
   another() {
     clearTimeout(timer);
     chooseInput({ heldOut: (state.heldOut + 1) % 1000 });

@@ -18,7 +18,18 @@ export async function followLanguage() {
   const core = performance.getEntriesByType("resource").find(({ name }) => /\/assets\/core-[^/]*\.js$/.test(name));
   const { changeLocale } = core ? await import(core.name) : {};
   await changeLocale?.(language);
+  nameTabs();
   return Boolean(changeLocale);
+}
+
+// Gradio leaves the names of tabs that have not been opened yet as they were.
+function nameTabs() {
+  const { components, i18n_translations: translations } = window.gradio_config;
+  for (const { type, props: { id, label } } of components) {
+    const message = type === "tabitem" && label.match(/"key": "([^"]*)"/)?.[1], button = message && document.getElementById(`tab-${id}-button`);
+    const written = button && [...button.childNodes].find((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+    if (written) written.data = translations[language]?.[message] ?? message;
+  }
 }
 
 // Everything said from now on is in another language; whoever has said something before says it again.

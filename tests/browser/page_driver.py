@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +38,7 @@ def pick_run(page: Page, name: str) -> None:
         name,
     )
     page.locator("#run input").click()
-    page.locator("#run [role=option]").get_by_text(called, exact=True).click()
+    page.locator(f"#run [role=option][aria-label={json.dumps(called)}]").click()
 
 
 def shown_run(page: Page) -> str:
