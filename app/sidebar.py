@@ -55,7 +55,9 @@ def build_sidebar() -> gr.Accordion:
         problem = LiveText(role="alert", classes="problem")
         Controls(picked=run, typed=text)
         question = Question(["run", "stepsMade"])
-    text.change(None, [text], None, js="(value) => innerview.typed(value)", api_visibility="private")  # pasted text too
+    text.change(
+        None, [text], None, js="(value) => innerview.typed(value)", api_visibility="private"
+    )  # pasted text too
     for button in (problem_next, sentence_next):
         button.click(None, None, None, js="() => innerview.another()", api_visibility="private")
     told = [facts, pills, lead, hint, step, of, events, moment, problem_next, sentence_next]

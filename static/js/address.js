@@ -2,6 +2,7 @@
 // view (tab, run); moves within one replace its address.
 
 import { CLAMPED, DEFAULTS, hold, onAny, set, show, shown, state } from "./store.js";
+import { openTab } from "./tabs.js";
 import { say } from "./words.js";
 
 const SETTLE_MS = 250; // browsers refuse many changes of the address in a short time
@@ -47,7 +48,7 @@ export function move({ tab, step, others }) {
   hold(null);
   set(values);
   hold([...Object.keys(others), ...(step === undefined ? [] : ["snapshot"])]);
-  if (tab !== state.tab) document.getElementById(`tab-${tab}-button`).click();
+  openTab(tab);
   return wrong;
 }
 
@@ -83,7 +84,8 @@ export function follow(restore) {
       await restore(location.search);
     } finally {
       paused--;
-      view = viewOf();
+      view = null; // where it has arrived is no new view, though the tab may open a moment later
+      timer = setTimeout(write, SETTLE_MS);
     }
   });
 }
@@ -94,7 +96,10 @@ const viewOf = () => `${state.tab} ${state.run}`;
 function write() {
   if (paused || shown.loading || !shown.story) return;
   const now = query();
-  if (now === written) return;
+  if (now === written) {
+    view = viewOf();
+    return;
+  }
   const another = view !== null && view !== viewOf();
   history[another ? "pushState" : "replaceState"](null, "", `?${now}${location.hash}`);
   written = now;

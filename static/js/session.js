@@ -3,6 +3,7 @@
 import { follow, move, read, tellOfLink } from "./address.js";
 import { getLook, getRuns, getStory, onWait, Refusal } from "./api.js";
 import { hold, on, set, show, shown, state } from "./store.js";
+import { tabsThere } from "./tabs.js";
 import { asRun, knownJobs } from "./train_keys.js";
 import { say } from "./words.js";
 
@@ -18,6 +19,7 @@ on(["story"], () => shown.story && set({ stepsMade: shown.story.steps.length }))
 export async function begin() {
   const [offered, own] = await Promise.all([getRuns(), knownJobs()]);
   show({ runs: [...offered, ...own.filter(({ stored }) => stored !== null).map(asRun)] });
+  await tabsThere();
   await restore(location.search);
   follow(restore);
 }

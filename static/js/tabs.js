@@ -19,6 +19,15 @@ function tell() {
   set({ tab });
 }
 
-export function openTab(name) {
-  if (state.tab !== name) document.getElementById(`tab-${name}-button`)?.click();
+// While the page comes up, Gradio's tabs are not there yet, or do not hear a click yet.
+export async function openTab(name) {
+  for (let tries = 0; state.tab !== name && tries < 100; tries++) {
+    document.getElementById(`tab-${name}-button`)?.click();
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
+export async function tabsThere() {
+  while (!document.querySelector("#tabs [role=tab][aria-selected=true]")) await new Promise((done) => setTimeout(done, 20));
+  watchTabs();
 }

@@ -10,10 +10,34 @@ from app.page import TABS
 from app.service.runs import shipped
 from tests.browser.page_driver import choose_run, open_app, page_state, wait_until
 
-KEYS = (
-    "tab run text heldOut snapshot group layer head query key focus recurrent_layer gate unit time sort gatesView through position "
-    "offset pair sides ropeKey wordOrder language theme"
-).split()
+KEYS = [
+    "tab",
+    "run",
+    "text",
+    "heldOut",
+    "snapshot",
+    "group",
+    "layer",
+    "head",
+    "query",
+    "key",
+    "focus",
+    "recurrent_layer",
+    "gate",
+    "unit",
+    "time",
+    "sort",
+    "gatesView",
+    "through",
+    "position",
+    "offset",
+    "pair",
+    "sides",
+    "ropeKey",
+    "wordOrder",
+    "language",
+    "theme",
+]
 READY = "s.shown.story && s.shown.look && !s.shown.loading"
 CHOICES = {
     "focus": ["map", "arcs"], "gatesView": ["units", "path"], "through": ["time", "training"], "sides": ["two", "one"],

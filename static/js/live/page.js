@@ -20,7 +20,7 @@ const page = {
   state,
   set,
   templates: null,
-  typeSize: () => (window.innerWidth >= 1700 ? 15 : 13), // larger where there is room, to be read from the last row
+  typeSize: () => (state.large ? 18 : window.innerWidth >= 1700 ? 15 : 13), // larger where there is room, to be read from the last row
   async plotly() {
     page.looks ??= fetch(new URL("ours/templates.json", document.baseURI)).then((answer) => answer.json());
     await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted))); // posters first: Plotly takes long to start
