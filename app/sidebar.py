@@ -31,7 +31,8 @@ def build_sidebar() -> gr.Accordion:
                     LiveText(tag="div", classes="pills"),
                     LiveText(classes="lead"),
                 )
-        with gr.Accordion(word("Input and moment"), elem_id="input-and-moment") as fold:
+        fold = gr.Accordion(word("Input and moment"), elem_id="input-and-moment")
+        with fold:
             LiveText(text_value(Text("Input")), tag="h4")
             with gr.Column(elem_classes="card"):
                 text = gr.Textbox(

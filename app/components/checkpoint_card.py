@@ -47,15 +47,15 @@ def checkpoint_card(picked: str, opened: str) -> None:
     shown = [card, form, title, facts, source, notes, bar, look_up, load, download, stop, leave, keys]
 
     def show(about: dict[str, Any] | None, *, asking: bool = False, opening: str | None = None) -> list[Any]:
-        loading = bool(about) and about["status"] == "loading"
-        waiting = bool(about) and not loading
-        away = waiting and about["source"] == "hub"
+        loading = about is not None and about["status"] == "loading"
+        waiting = about is not None and not loading
+        away = about is not None and waiting and about["source"] == "hub"
         sentences = describe_cost(about) if about else {}
         return [
             gr.update(visible=asking or loading or waiting),
             gr.update(visible=asking),
             *(text_value(sentences.get(part)) for part in ("title", "facts", "source", "notes")),
-            gr.update(value=about["done"] if loading else 0, visible=loading),
+            gr.update(value=about["done"] if about is not None and loading else 0, visible=loading),
             gr.update(visible=asking),
             gr.update(visible=waiting and not away),
             gr.update(visible=away),

@@ -19,7 +19,7 @@ def ask(
     triggers: Sequence[Callable[..., Any]] | Callable[..., Any],
     answer: Callable[..., Sequence[Any] | Iterator[Sequence[Any]]],
     inputs: Sequence[gr.components.Component],
-    outputs: Sequence[gr.components.Component],
+    outputs: Sequence[gr.blocks.Block],
     problem: LiveText,
     *,
     runs_model: bool = False,

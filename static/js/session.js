@@ -37,7 +37,7 @@ async function restore(query) {
     set({ picked: run });
   } else if (!(await chooseRun(run, link))) {
     wrong.push(known(run) ? shown.problem : say("link.run", { why: shown.problem }));
-    if (!("text" in link && known(run) && (await chooseRun(run, { ...link, text: undefined }))) && !state.run) await chooseRun(first);
+    if (!("text" in link && known(run) && (await chooseRun(run, { ...link, text: undefined }))) && !state.run) await chooseRun(first, { tab: link.tab, others: {} });
   }
   tellOfLink([...wrong, ...unmet]);
 }

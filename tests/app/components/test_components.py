@@ -61,7 +61,7 @@ def test_controls_move_without_a_request_and_events_are_private():
     page, *_ = make_page(lambda question: [told(), None])
     dependencies = page.get_config_file()["dependencies"]
     assert [one["js"] for one in dependencies if not one["backend_fn"]] == [
-        '(value) => innerview.set("layer", value)', f'() => innerview.follow("{_identifier(page)}")'
+        f'(value) => innerview.move(value, "layer", "{_identifier(page)}")', f'() => innerview.follow("{_identifier(page)}")'
     ]  # fmt: skip
     assert all(one["api_visibility"] == "private" for one in dependencies if one["backend_fn"])
     (controls,) = (block for block in page.blocks.values() if isinstance(block, Controls))
