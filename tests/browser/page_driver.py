@@ -38,7 +38,7 @@ def pick_run(page: Page, name: str) -> None:
         name,
     )
     page.locator("#run input").click()
-    page.locator(f"#run [role=option][aria-label={json.dumps(called)}]").click()
+    page.locator(f"#run [role=option][aria-label={json.dumps(called, ensure_ascii=False)}]").click()
 
 
 def shown_run(page: Page) -> str:
