@@ -20,7 +20,7 @@ run: setup-run ## start the app (PORT=7860)
 	@$(PY) -m app.main --port $(PORT)
 
 test: setup ## run the tests, browser included, slow ones not
-	@$(PY) -m pytest -n 2 --dist loadfile -m "not slow" $(PYTEST_ARGS)
+	@$(PY) -m pytest -n 2 -m "not slow" $(PYTEST_ARGS)
 
 test-all: setup ## run every test
 	@$(PY) -m pytest $(PYTEST_ARGS)

@@ -11,7 +11,9 @@ from app.components.script_view import ScriptView
 from app.components.words import word
 from app.figures.expressions import Choose, Format, State
 from app.sidebar import build_sidebar
+from app.tabs.attention import attention_tab
 from app.tabs.build import build_tab
+from app.tabs.generate import generate_tab
 
 TABS = {
     "build": word("Build"),
@@ -41,7 +43,15 @@ def build_page() -> gr.Blocks:
         with gr.Tabs(elem_id="tabs", selected="attention"):
             for name, title in TABS.items():
                 with gr.Tab(title, id=name, elem_id=f"tab-{name}") as tab:
-                    build_tab(tab) if name == "build" else ScriptView(name)
+                    if name == "build":
+                        build_tab(tab)
+                    elif name == "attention":
+                        with gr.Column(elem_id="attention", elem_classes="view-attention"):
+                            attention_tab()
+                    elif name == "generate":
+                        generate_tab()
+                    else:
+                        ScriptView(name)
         ScriptView("timeline")
         page.load(None, None, [fold], js=FOLD_ON_PHONES, api_visibility="private")
     return page

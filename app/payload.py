@@ -2,8 +2,8 @@
 
     4 bytes: length of the header | header (JSON, padded with spaces to 8 bytes) | array | array | …
 
-The header's "arrays" lists each one's name, type ("f4", "u1"), shape and offset, and what 1 stands for where that is not 1
-("unit": 1/255 for shares that travel as bytes). JSON has no NaN and no infinity: such numbers are null in the header. `static/js/payload.js` reads it.
+The header's "arrays" lists each one's name, type ("f4", "u2"), shape and offset, and what 1 stands for where that is not 1
+("unit": 1/65535 for shares that travel as whole numbers). JSON has no NaN and no infinity: such numbers are null in the header. `static/js/payload.js` reads it.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from app.i18n import TRANSLATIONS, in_all_languages
 from core.translatable import Text
 
 _used: set[str] = set()
+_phrases: dict[str, dict[str, str]] = {}  # in English → by language
 GRADIO_LOCALES = {
     "zh": ("zh", "zh-CN", "zh-TW")
 }  # what browsers call a language, each of which Gradio looks up apart
@@ -26,10 +27,19 @@ def word(message: str, /) -> I18nData:
     return I18nData(message)
 
 
+def phrase(by_language: dict[str, str]) -> I18nData:
+    """As `word`, of words that have been put together in each language."""
+    _phrases[by_language["en"]] = by_language
+    return I18nData(by_language["en"])
+
+
 def page_words() -> dict[str, dict[str, str]]:
     """By Gradio's locale: every message that components of the page have asked for, translated."""
     return {
-        locale: {message: translations.gettext(message) for message in sorted(_used)}
+        locale: {
+            **{message: translations.gettext(message) for message in sorted(_used)},
+            **{english: by_language[language] for english, by_language in _phrases.items()},
+        }
         for language, translations in TRANSLATIONS.items()
         for locale in GRADIO_LOCALES.get(language, (language,))
     }

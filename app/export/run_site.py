@@ -16,9 +16,9 @@ from app.figures.gates import unit_over_tokens, units
 from app.figures.html import PLOTLY, write_html
 from app.figures.live import Live
 from app.i18n import translate
-from app.service.attention_figures import attention_figures, attention_view
+from app.service.attention_figures import attention_figures, stack_views
 from app.service.gates import collect_views
-from app.service.inputs import ModelInput, token_axes
+from app.service.inputs import ModelInput
 from app.service.runs.loaded_run import LoadedRun
 from app.service.runs.run_registry import entry_title
 from app.service.snapshot_arrays import collect_arrays
@@ -34,13 +34,12 @@ INDEX = """<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name
 def run_pages(loaded: LoadedRun, model_input: ModelInput) -> dict[str, list[Live]]:
     """Name of a page → its figures."""
     run, arrays = loaded.run, collect_arrays(loaded.run, model_input)
-    axes = token_axes(model_input, arrays.downsample)
     playhead = [run_timeline(run, loaded.events, loaded.facts["accuracy"])] if isinstance(run, Run) else []
     pages: dict[str, list[Live]] = {}
-    for stack in arrays.attention:
-        figures = attention_figures(attention_view(arrays, stack, axes, "run"))
-        wanted = [figures[name] for name in figures if not name.endswith("/arcs")]
-        pages[f"attention-{stack.name}"] = [*wanted, *playhead]
+    for stack, view in stack_views(arrays, "run").items():
+        figures = attention_figures(view)
+        wanted = [figures[name] for name in figures if name not in ("arcs", "sources")]
+        pages[f"attention-{stack}"] = [*wanted, *playhead]
     if arrays.recurrent:
         for _, view in collect_views(run, model_input, "run"):
             pages[f"gates-{view.name}"] = [units(view), unit_over_tokens(view), *playhead]

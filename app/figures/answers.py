@@ -17,7 +17,7 @@ from app.figures.theme import MONO, WEIGHT, colour
 from app.figures.tokens import Words, quoted
 
 COLUMN, HIGH, NAMES, LEGEND, EDGE = 30, 180, 92, 28, 38  # px of the scores of an answer
-MOST_ACROSS = 4  # masks side by side
+MOST_ACROSS = 3  # masks side by side
 
 
 def classes(labels: list[Words], shares: np.ndarray, right: int | None, file: str) -> Live:
@@ -49,15 +49,15 @@ def classes_along(labels: list[Words], tokens: list[str], lengths: list[int], sh
     )
     if len(turns):
         last = int(turns[-1])
-        facts = {"token": quoted(tokens[lengths[last] - 1]), "at": lengths[last], "label": labels[best[last]]}
+        facts = {"token": quoted(tokens[lengths[last] - 1]), "at": lengths[last] - 1, "label": labels[best[last]]}
         said = Format(
-            "Reading on, it changes its answer {n} times; the last time at **{token}**, token {at}: from there on it says {label}.",
+            "Reading on, it changes its answer {n} times; the last time at **{token}**, position {at}: from there on it says {label}.",
             n=len(turns),
             **facts,
         )
         if len(turns) == 1:
             said = Format(
-                "Reading on, it changes its answer once, at **{token}**, token {at}: from there on it says {label}.",
+                "Reading on, it changes its answer once, at **{token}**, position {at}: from there on it says {label}.",
                 **facts,
             )
     columns = [tokens[length - 1] for length in lengths]
@@ -243,7 +243,7 @@ def answer_scores(view: AnswerView) -> Live:
         parts=Parts(boxes=[(at - 0.5, at + 0.5, least, most) for at in range(n)]),
         tip=Format("{token}: {first:+.3f} as the first word, {last:+.3f} as the last", token=Choose(State("point"), view.tokens), first=array[0, "point"], last=array[1, "point"]),
         table={"token": list(view.tokens), "first": array[0], "last": array[1]},
-        height=LEGEND + HIGH + NAMES, width=EDGE + n * COLUMN + 4,
+        height=LEGEND + HIGH + NAMES, width=EDGE + n * COLUMN + 4, reveal=(EDGE + start * COLUMN - 20, EDGE + (end + 1) * COLUMN),
     )  # fmt: skip
 
 

@@ -85,7 +85,7 @@ def arcs(view: AttentionView) -> Live:
             [
                 role_sentence(view),
                 Format("Lines below a weight of {least:.2f} are left out.", least=LEVELS[0]),
-                Format("Tokens on the left look, tokens on the right are seen."),
+                Format("Queries are on the left, keys on the right."),
             ]
         ),
         file=Fill(

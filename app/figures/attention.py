@@ -1,4 +1,4 @@
-"""The Attention tab's figures: all heads, one head, rollout, and the terms of one weight."""
+"""The Attention tab's figures: all heads, and one head as a map."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from app.figures.attention_view import CHOSEN, AttentionView
+from app.figures.attention_view import CHOSEN, FEWEST_TOKENS, AttentionView
 from app.figures.axes import categories, end_room, label_room, token_axes
 from app.figures.expressions import (
     Affine,
     Array,
-    BySign,
     Choose,
     Clamp,
     Expression,
@@ -23,7 +22,7 @@ from app.figures.expressions import (
     Tile,
 )
 from app.figures.live import Live
-from app.figures.theme import BLUE, ORANGE, WEIGHT, colour
+from app.figures.theme import WEIGHT, colour
 
 ROLE_LABELS = (  # by the room for them: with the share, without, and as short as can be; the first has no role
     lambda share: [
@@ -42,7 +41,7 @@ ROLE_LABELS = (  # by the room for them: with the share, without, and as short a
         Format("itself"),
         Format("first"),
     ],
-    lambda share: [Fill("–"), Format("align"), Format("ind."), Format("prev."), Format("self"), Format("first")],
+    lambda share: [Fill(""), Format("align"), Format("ind."), Format("prev."), Format("self"), Format("first")],
 )
 SPELLED_HEADS = 6  # up to so many in a row are called "head 3", more just "3"
 NOMINAL, ROLE, SIDE = 332, 18, 220  # px: the width that gaps are made for, of a role's line, of a head at most
@@ -162,12 +161,12 @@ def _grid_caption(view: AttentionView) -> Expression:
 
 def one_head(view: AttentionView) -> Live:
     """One head's map: which query (row) gives how much of its weight to which key (column)."""
-    live = _map(view, view.weights[CHOSEN], view.limit[CHOSEN])
+    live = token_map(view, view.weights[CHOSEN], view.limit[CHOSEN])
     if not view.pooled:
         live.pointed = _pointed(view)
     live.title, live.caption = view.heading, role_sentence(view)
     if view.pooled:
-        live.caption = Sentences([live.caption, _waiting(view)])
+        live.caption = Sentences([live.caption, waiting(view)])
     live.file = Fill(
         "{name}-{layer}.{head}-step{step}", name=view.file, layer=State("layer"), head=State("head"), step=view.step
     )
@@ -187,6 +186,10 @@ def role_sentence(view: AttentionView) -> Expression:
     if not view.measures:
         return Fill("")
     about: dict[str, Any] = {"who": view.who, "share": view.share[CHOSEN]}
+    if view.too_short:
+        return Format(
+            "What a head does cannot be told from so few tokens: type {fewest} or more.", fewest=FEWEST_TOKENS
+        )
     return Choose(
         view.role[CHOSEN],
         [
@@ -203,54 +206,14 @@ def role_sentence(view: AttentionView) -> Expression:
     )
 
 
-def _waiting(view: AttentionView) -> Expression:
+def waiting(view: AttentionView) -> Expression:
     return Format(
         "The exact weights of this head are on their way; shown are the largest of every {side} × {side}.",
         side=view.pooled,
     )
 
 
-def rollout(view: AttentionView) -> Live:
-    """Attention rollout (Abnar & Zuidema 2020): heads averaged, half of each layer passed on, multiplied up to this layer."""
-    assert view.rollout is not None
-    live = _map(view, view.rollout["snapshot", "layer"], 1.0)
-    live.title = Format("Rollout through layer {layer}", layer=State("layer"))
-    live.file = Fill("{name}-rollout{layer}-step{step}", name=view.file, layer=State("layer"), step=view.step)
-    live.caption = _rollout_caption(view)
-    if view.pooled:
-        live.caption = Sentences([live.caption, _waiting(view)])
-    return live
-
-
-def _rollout_caption(view: AttentionView) -> Expression:
-    """How much of the chosen token is still its own, and which other gave most."""
-    assert view.rollout is not None
-    shares, side = view.rollout.values * np.float32(view.rollout.unit), max(1, view.pooled)
-    at = np.arange(shares.shape[-1])
-    own = Array(f"{view.name}.rollout.own", shares[..., at, at].astype(np.float32))  # (snapshot, layer, token)
-    others = np.array(shares)
-    others[..., at, at] = -1
-    most = Array(f"{view.name}.rollout.most", others.max(-1).astype(np.float32))
-    place = Array(f"{view.name}.rollout.place", (others.argmax(-1) * side).astype(np.int32))
-    tile = Affine(State("query"), 1 / side, whole=True)
-    chosen = ("snapshot", "layer", tile)
-    about: dict[str, Any] = {
-        "layer": State("layer"), "token": view.query_token(State("query")), "at": State("query"), "own": own[chosen],
-    }  # fmt: skip
-    if len(view.queries) == 1:
-        return Format(
-            "**{token}** ({at}) is the only token: through layer {layer}, {own:.0%} of it is its own.", **about
-        )
-    return Format(
-        "Up to layer {layer}, heads averaged and half of each layer passed on unchanged: **{own:.0%}** of **{token}** ({at}) is still its own; of the others **{other}** ({place}) gave most, **{share:.0%}**.",
-        **about,
-        other=view.query_token(place[chosen]),
-        place=place[chosen],
-        share=most[chosen],
-    )
-
-
-def _map(view: AttentionView, values: Expression, limit: Any) -> Live:
+def token_map(view: AttentionView, values: Expression, limit: Any) -> Live:
     """A token × token map with the mask laid over it and a frame around the chosen cell."""
     rows, columns, side = view.queries, view.keys, view.pooled
     heatmap: dict[str, Any] = {"x": categories(columns), "y": categories(rows)}
@@ -287,7 +250,7 @@ def _map(view: AttentionView, values: Expression, limit: Any) -> Live:
         "data[0].zmax": limit,
         "data[0].colorscale": WEIGHT,
         "data[0].hovertemplate": hover,
-        "layout.annotations[0].text": Choose(room, ["", Format("Rows look, columns are seen.")]),
+        "layout.annotations[0].text": Choose(room, ["", Format("Rows are queries, columns keys.")]),
         "layout.annotations[0].font.color": colour("mute"),
         "layout.shapes[0].x0": Affine(State("key"), offset=-0.5),
         "layout.shapes[0].x1": Affine(State("key"), offset=0.5),
@@ -337,79 +300,3 @@ def _hidden(allowed: np.ndarray | None) -> list[dict[str, Any]]:
         for start, end in edges.reshape(-1, 2):
             paths.append(f"M{start - 0.5},{row - 0.5}H{end - 0.5}V{row + 0.5}H{start - 0.5}Z")
     return [{"type": "path", "path": "".join(paths), "line": {"width": 0}, "layer": "above"}]
-
-
-def _range(terms: np.ndarray) -> np.ndarray:
-    """(layer, head, 2): from the smallest term of a head to its largest, in all of training: one scale to see it grow."""
-    low, high = terms.min((0, -1)).clip(max=0), terms.max((0, -1)).clip(min=0)
-    spare = 0.05 * np.maximum(high - low, 1e-6)
-    return np.stack([low - spare, high + spare], -1).astype(np.float32)
-
-
-def score_terms(terms: np.ndarray, q: np.ndarray, k: np.ndarray, kind: str = "dot", rotated: bool = False) -> Live:
-    """The terms of one score, q_i · k_i (or v_i tanh(q_i + k_i)), dimension by dimension: (snapshot, layer, head, dimension)."""
-    size = np.abs(terms)
-    order = np.argsort(-size, axis=-1, kind="stable")
-    reached = np.cumsum(np.take_along_axis(size, order, -1), -1) < size.sum(-1, keepdims=True) / 2
-    few = Array("terms.few", (reached.sum(-1) + 1).astype(np.int32))
-    largest = Array("terms.largest", order[..., 0].astype(np.int32))
-    term = Array("terms.term", np.take_along_axis(terms, order[..., :1], -1)[..., 0].astype(np.float32))
-    figure = go.Figure(
-        go.Bar(marker={"line": {"width": 0}}),
-        {
-            "bargap": 0.15,
-            "xaxis": {
-                "showgrid": False,
-                "zeroline": False,
-                "fixedrange": True,
-                "nticks": 5,
-                "range": [-0.5, terms.shape[-1] - 0.5],
-            },
-            "yaxis": {"nticks": 3, "fixedrange": True, "showgrid": False},
-            "margin": {"l": 44, "r": 4, "t": 4, "b": 20},
-        },
-    )
-    values = Array("terms", terms.astype(np.float32))
-    about: dict[str, Any] = {
-        "few": few[CHOSEN], "width": terms.shape[-1], "unit": largest[CHOSEN], "term": term[CHOSEN],
-    }  # fmt: skip
-    said = [
-        Format(
-            "Half of the sum of |q · k| comes from **{few}** of {width} dimensions; the largest is dimension **{unit}** with {term:g}.",
-            **about,
-        )
-        if kind == "dot"
-        else Format(
-            "Half of the sum of |terms| comes from **{few}** of {width} units; the largest is unit **{unit}** with {term:g}.",
-            **about,
-        )
-    ]
-    if rotated:
-        said.append(Format("q and k are those after RoPE has turned them."))
-    return Live(
-        figure,
-        {
-            "data[0].y": values[CHOSEN],
-            "data[0].customdata": Array("terms.qk", np.stack([q, k], -1).astype(np.float32))[CHOSEN],
-            "layout.yaxis.range": Array("terms.range", _range(terms))["layer", "head"],
-            "data[0].marker.color": BySign(values[CHOSEN], BLUE, ORANGE),
-            "data[0].hovertemplate": Format(
-                "{unit}: q {q}, k {k}, term {term}<extra></extra>",
-                unit="%{x}", q="%{customdata[0]:.4f}", k="%{customdata[1]:.4f}", term="%{y:.4f}",
-            ),
-        },
-        title={
-            "dot": Format("q · k by dimension"),
-            "luong": Format("state · source by unit"),
-            "additive": Format("v · tanh(q + k) by unit"),
-        }[kind],
-        caption=Sentences(said),
-        file="terms",
-        table={
-            "unit": list(range(terms.shape[-1])),
-            "q": Array("terms.q", q.astype(np.float32))[CHOSEN],
-            "k": Array("terms.k", k.astype(np.float32))[CHOSEN],
-            "term": values[CHOSEN],
-        },
-        height=132,
-    )  # fmt: skip

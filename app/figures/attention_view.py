@@ -13,6 +13,7 @@ from app.figures.expressions import Array, Choose, Expression, Format, State
 ROLES = ("agreement", "induction", "previous", "own", "first")  # the more telling first, when shares are equal
 SHARES = frozenset(ROLES)  # measures from 0 to 1; the others go to their own largest
 FAINT = 0.25  # maps whose largest weight is below this are coloured up to that weight
+FEWEST_TOKENS = 4  # from which on a role is claimed
 CHOSEN = ("snapshot", "layer", "head")
 
 
@@ -48,8 +49,13 @@ class AttentionView:
     def role(self) -> Array:
         """(snapshot, layer, head): 0 for none, else 1 + the index in `ROLES`"""
         shares = self._shares
-        best = shares.argmax(0)
-        return Array(f"{self.name}.role", np.where(shares.max(0) >= self.clear, best + 1, 0).astype(np.int32))
+        clear = (shares.max(0) >= self.clear) & (not self.too_short)
+        return Array(f"{self.name}.role", np.where(clear, shares.argmax(0) + 1, 0).astype(np.int32))
+
+    @property
+    def too_short(self) -> bool:
+        """Are there so few tokens that almost any head looks as if it had a role?"""
+        return max(len(self.queries), len(self.keys)) < FEWEST_TOKENS
 
     @cached_property
     def share(self) -> Array:
@@ -94,6 +100,13 @@ class AttentionView:
         if not self.has_heads:
             return Format("The alignment")
         return Format("Head {layer}.{head}", layer=State("layer"), head=State("head"))
+
+    @property
+    def where(self) -> Expression:
+        """Head 1.0, step 400"""
+        if not self.trained:
+            return self.heading
+        return Format("{head}, step {step}", head=self.heading, step=self.step)
 
     @property
     def step(self) -> Expression:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from app.figures.expressions import Affine, Array, Choose, Format, State
+from app.figures.expressions import Affine, Array, Choose, Expression, Format, State
 from app.figures.generation import GenerationView
 from app.figures.live import Live, Parts
 from app.figures.theme import COLOURS, MONO, colour, themed
@@ -21,6 +21,10 @@ BETWEEN, HIGH, PAD, LEGEND, SIZE = (
     14,
 )  # px from a token to its children, from candidate to candidate, around, above the tree; of the type
 LETTERS = 7  # of a token
+WRITTEN, ALL = (
+    "written",
+    100_000,
+)  # key of the state: how many tokens are shown, while the text is written step by step
 FATES = {
     "won": Format("part of the best text"),
     "kept": Format("went on"),
@@ -50,6 +54,27 @@ def best_path(tree: list[list[dict[str, Any]]], text: list[str], view: Generatio
         if all(view.token(tree[level][at]["id"]) == text[level] for level, at in enumerate(path)):
             return path
     return []
+
+
+def parents_of(view: GenerationView) -> list[int]:
+    """For every node the index of its parent; −1: it has none."""
+    index = {(node["level"], node["place"]): i for i, node in enumerate(view.nodes)}
+    return [index.get((node["level"] - 1, node["parent"]), -1) for node in view.nodes]
+
+
+def chosen_path_sentence(view: GenerationView) -> Expression:
+    """How likely the text up to the chosen node is, and what became of it; nothing where none is chosen."""
+    path = best_path(view.tree, view.text, view)
+    fates = [list(FATES).index(_fate(node, path)) for node in view.nodes]
+    scores = np.array([0.0, *(node["score"] for node in view.nodes)], np.float32)
+    node = Affine(State("node"), offset=1)
+    said = Format(
+        "log-likelihood {score:.3f}, {share:p} · {fate}",
+        score=Array("node.score", scores)[node],
+        share=Array("node.likelihood", np.exp(scores))[node],
+        fate=Choose(Array("node.fate", np.array([0, *fates], np.int32))[node], list(FATES.values())),
+    )
+    return Choose(node, ["", said])
 
 
 def beam_tree(view: GenerationView) -> Live:
@@ -132,8 +157,24 @@ def _live(
     legend: list[str], width: float, height: float, points: dict[str, Any], steps: dict[str, list[int]], path: list[int],
 ) -> Live:  # fmt: skip
     nodes, looks = view.nodes, [*fates, "root", *legend]
-    shapes: list[dict[str, Any]] = [{"type": "rect", "line": {"width": 0}, "layer": "below"}]
-    bindings: dict[str, Any] = {"layout.shapes[0].fillcolor": colour("soft")}
+    levels = np.array([node["level"] for node in nodes], np.int32)
+    lefts = [min(box[0] for box, at in zip(boxes, levels, strict=True) if at == one) for one in range(len(view.tree))]
+    starts = np.array([*lefts, width + 1], np.float32)
+    hidden: dict[str, Any] = {
+        "layer": "above",
+        "x1": width + 1,
+        "y0": LEGEND,
+        "y1": height,
+    }  # what is not written yet
+    shapes: list[dict[str, Any]] = [
+        {"type": "rect", "line": {"width": 0}, "layer": "below"},
+        {"type": "rect", "line": {"width": 0}, **hidden},
+    ]
+    bindings: dict[str, Any] = {
+        "layout.shapes[0].fillcolor": colour("soft"),
+        "layout.shapes[1].fillcolor": colour("paper"),
+        "layout.shapes[1].x0": Array("level.start", starts)[WRITTEN],
+    }
     outside = (-9.0, -8.0, -9.0, -8.0)  # where the box of no node lies
     corners = Array("node.box", np.array([outside, *boxes], np.float32))
     for corner, name in enumerate(("x0", "x1", "y0", "y1")):
@@ -170,7 +211,6 @@ def _live(
             *([of[TONES.get(look, "mute")] for look in looks] for of in COLOURS.values())
         ),
     }
-    levels = np.array([node["level"] for node in nodes], np.int32)
     won = np.array([fate == "won" for fate in fates], np.int32)
     last = won * (levels + 1 == len(path))  # the text's own last token has nothing behind it
     facts = {"seen": len(nodes), "ended": sum(node["ended"] for node in nodes), "score": view.score}
@@ -212,4 +252,5 @@ def _live(
         },
         height=round(height),
         width=round(width),
+        state={WRITTEN: ALL},
     )  # fmt: skip

@@ -17,7 +17,7 @@ from typing import Any
 
 from app.figures import svg
 from app.figures.diagram_drawing import Drawing, Words
-from app.figures.diagram_layout import FACE, Layout, Part, lay_out, parts_of, walk_parts
+from app.figures.diagram_layout import FACE, Layout, Part, lay_out, line_to, parts_of, walk_parts
 from app.figures.diagram_style import style, titled
 from app.figures.expressions import Format, Sentences, Translate
 from app.figures.live import untranslated
@@ -64,6 +64,10 @@ class Diagram:
         ]
         return replace(self, opened=tuple({*self.open_ids, *holding}))
 
+    def reveal(self, part: str) -> Diagram:
+        """Whatever holds a part, by its id, unfolded too."""
+        return replace(self, opened=tuple({*self.open_ids, *(one["id"] for one in line_to(self.root, part)[1:-1])}))
+
     def fold(self) -> Diagram:
         return replace(self, opened=())
 
@@ -75,7 +79,8 @@ class Diagram:
 
     @cached_property
     def layout(self) -> Layout:
-        return lay_out(self.root, set(self.open_ids), set(self.unrolled), self.anatomy["time"], self.words.local_name)
+        words, time = self.words, self.anatomy["time"]
+        return lay_out(self.root, set(self.open_ids), set(self.unrolled), time, words.local_name, words.module)
 
     @property
     def summary(self) -> str:

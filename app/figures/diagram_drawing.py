@@ -27,6 +27,15 @@ from app.figures.expressions import Expression, Format, Translate, evaluate
 from app.figures.live import untranslated
 
 STATES = {"hidden": "h", "cell": "c"}  # as they are written beside their arrows
+MODULES = {  # classes in words
+    "AdditiveAlignment": Format("additive attention"), "Attention": Format("attention"), "BahdanauDecoder": Format("Bahdanau decoder"),
+    "LuongDecoder": Format("Luong decoder"), "BidirectionalLayer": Format("both directions"), "Block": Format("block"),
+    "Crf": Format("random field"), "CrfHead": Format("random field"), "Embedding": Format("embedding"), "Encoder": Format("encoder"),
+    "FeedForward": Format("feed-forward layer"), "GruLayer": Format("GRU layer"), "LstmLayer": Format("LSTM layer"),
+    "RnnLayer": Format("RNN layer"), "LayerNorm": Format("layer norm"), "RmsNorm": Format("RMS norm"), "Learned": Format("learned positions"),
+    "Rotary": Format("rotary positions"), "Sinusoidal": Format("sinusoidal positions"), "T5Bias": Format("bucketed bias"),
+    "Linear": Format("linear layer"), "MaskedTokenHead": Format("masked-token head"), "Stack": Format("stack"),
+}  # fmt: skip
 ROUND = 6  # px: radius of a lane's corners
 
 
@@ -60,7 +69,12 @@ class Words:
         if part["kind"] != "module":
             return f"{self.path(part)}{shape}"
         count = self.say(Format("{n:,} parameters", n=part["count"]))
-        return f"{self.path(part) or self.family} · {part['module']} · {count}{shape}"
+        return f"{self.path(part) or self.family} · {self.module(part)} · {count}{shape}"
+
+    def module(self, part: Part) -> str:
+        """Its class; in other languages than English in words, where there are some."""
+        title = MODULES.get(part["module"])
+        return part["module"] if title is None or self.language == "en" else self.say(title)
 
 
 class Drawing:
@@ -104,10 +118,10 @@ class Drawing:
     def title(self, box: Box) -> str:
         """Name, class and size of an open box; above the arrows, which pass behind its words."""
         part, y, right = box.part, box.y + 21, box.x + box.width
-        name, size = f"▾ {box.name}", size_text(part, with_class=False)
+        name, size = f"▾ {box.name}", size_text(part)
         parts = [
             svg.words(name, box.x + 12, y, "name"),
-            svg.words(part["module"], box.x + 20 + text_width(name, NAME), y, "small"),
+            svg.words(box.module, box.x + 20 + text_width(name, NAME), y, "small"),
             svg.words(size, right - 12, y, "small", text_anchor="end"),
         ]
         before = right - 16 - text_width(size, SMALL)

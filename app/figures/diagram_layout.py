@@ -30,6 +30,7 @@ class Box:
     depth: int
     is_open: bool
     name: str  # within its parent
+    module: str  # what it is
     rows: list[list[Box]] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)  # the words of a folded one
     strip: Strip | None = None
@@ -104,6 +105,16 @@ def walk_parts(part: Part) -> Iterator[Part]:
         yield from walk_parts(inner)
 
 
+def line_to(part: Part, id: str) -> list[Part]:
+    """The parts from this one down to the one with that id; none if it is not there."""
+    if part["id"] == id:
+        return [part]
+    for inner in parts_of(part):
+        if line := line_to(inner, id):
+            return [part, *line]
+    return []
+
+
 def text_width(text: str, size: float) -> float:
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     return size * (ADVANCE * (len(text) - wide) + wide)
@@ -113,8 +124,9 @@ def shape_text(shape: Collection[int]) -> str:
     return "×".join(map(str, shape))
 
 
-def size_text(part: Part, with_class: bool = True) -> str:
-    words = [part["module"]] if with_class and part["module"] else []
+def size_text(part: Part, module: str = "") -> str:
+    """`module`: what it is, where that is to be said too."""
+    words = [module] if module else []
     return " · ".join([*words, *([f"{part['count']:,}"] if part["count"] else [])])
 
 
@@ -124,10 +136,13 @@ def lay_out(
     unrolled: Collection[str],
     time: int,
     name: Callable[[Part, Part | None], str],
+    module: Callable[[Part], str],
 ) -> Layout:
-    """`opened`: ids of unfolded parts; `unrolled`: of those drawn over time; `name(part, parent)`: what it is called."""
+    """`opened`: ids of unfolded parts; `unrolled`: of those drawn over time; `name(part, parent)`: what it is called;
+    `module(part)`: what kind of module it is.
+    """
     boxes: dict[str, Box] = {}
-    outermost = _measure(root, None, opened, unrolled, time, name, boxes)
+    outermost = _measure(root, None, opened, unrolled, time, name, module, boxes)
     edges = _edges(root, boxes)
     for edge in edges:
         _assign_lane(edge)
@@ -138,18 +153,21 @@ def lay_out(
     return Layout(list(boxes.values()), edges, outermost.width, outermost.height)
 
 
-def _measure(part, parent, opened, unrolled, time, name, boxes) -> Box:
+def _measure(part, parent, opened, unrolled, time, name, module, boxes) -> Box:
     is_open = bool(part["rows"]) and (parent is None or part["id"] in opened)
-    box = Box(part, parent, parent.depth + 1 if parent else 0, is_open, name(part, parent and parent.part))
+    box = Box(
+        part, parent, parent.depth + 1 if parent else 0, is_open, name(part, parent and parent.part), module(part)
+    )  # fmt: skip
     boxes[part["id"]] = box
     if is_open:
         box.rows = [
-            [_measure(inner, box, opened, unrolled, time, name, boxes) for inner in row] for row in part["rows"]
+            [_measure(inner, box, opened, unrolled, time, name, module, boxes) for inner in row]
+            for row in part["rows"]
         ]
         box.strip = _strip(part, time) if part["id"] in unrolled else None
     elif part["kind"] == "module":
         times = f" × {part['times']}" if part["times"] > 1 else ""
-        box.lines = [f"{'▸ ' if part['rows'] else ''}{box.name}{times}", size_text(part)]
+        box.lines = [f"{'▸ ' if part['rows'] else ''}{box.name}{times}", size_text(part, box.module)]
     else:
         box.lines = [f"{box.name}  {shape_text(part['shape'])}"]
     return box
@@ -184,7 +202,7 @@ def _size(box: Box) -> None:
 
 
 def _head_width(box: Box) -> float:
-    words = text_width(f"▾ {box.name} {box.part['module']}", NAME) + text_width(size_text(box.part), SMALL)
+    words = text_width(f"▾ {box.name} {box.module}", NAME) + text_width(size_text(box.part), SMALL)
     return words + (96 if box.part["times"] > 1 else 0) + (84 if box.is_recurrent else 0) + 36
 
 

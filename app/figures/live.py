@@ -131,6 +131,7 @@ class Live:
               for), or (least, around, most): what the window leaves
               beside `around` px; 0: nothing is drawn, there are only words
     width     px that it takes at any size of the page: it scrolls where there is less room, and what is more stays empty
+    reveal    px from where to where is in view at first, where it scrolls
     description  what a screen reader hears after the caption
     point_names  names beside points, each where there is room for it
     """
@@ -160,6 +161,7 @@ class Live:
     height: Any = 320
     highest: int = 0
     width: int = 0
+    reveal: tuple[int, int] | None = None
     description: Any = ""
     point_names: PointNames | None = None
 
@@ -249,6 +251,7 @@ class Live:
             "reads": self.reads,
             "zoom": self.zoom,
             "width": self.width,
+            "reveal": self.reveal,
         }
 
     def fixed(self, **state: Any) -> Live:

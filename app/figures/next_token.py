@@ -121,14 +121,15 @@ def next_token(view: GenerationView) -> Live:
         has_node,
         [
             Format(
-                "{side}: what token {at} was chosen from",
+                "{side}: what “{token}” at position {at} was chosen from",
                 side=Choose(State("side"), {"a": "A", "b": "B"}),
-                at=Affine(view.at, offset=1),
+                token=Choose(view.at, [seen(token) for token in view.text]),
+                at=view.at,
             ),
             Format(
-                "What could follow {token}, token {at} of its beam",
+                "What could follow “{token}”, position {at} of its beam",
                 token=_named(view, node),
-                at=Array("node.number", np.array([0, *(one["level"] + 1 for one in view.nodes)], np.int32))[node],
+                at=Array("node.number", np.array([0, *(one["level"] for one in view.nodes)], np.int32))[node],
             ),
         ],
     )

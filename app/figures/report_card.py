@@ -159,6 +159,8 @@ def _tips(view: AttentionView, names: list[str]) -> list[Expression | str]:
 
 def _caption(view: AttentionView) -> Expression:
     about: dict[str, Any] = {"who": view.who, "clear": view.clear}
+    if view.too_short:
+        return Format("Too few tokens for a role.")
     if not view.trained:
         none = Format("{who} has **no clear role** on this input: no share reaches {clear:.0%}.", **about)
         return Choose(

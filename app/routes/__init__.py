@@ -15,10 +15,8 @@ from app.routes import (
     exports,
     fine_tuning,
     gates,
-    generation,
     positions,
     runs,
-    similar_heads,
     train,
 )
 
@@ -28,13 +26,11 @@ for part in (
     arrays,
     exports,
     attention,
-    similar_heads,
     build,
     checkpoints,
     fine_tuning,
     gates,
     positions,
     train,
-    generation,
 ):
     router.include_router(part.router)

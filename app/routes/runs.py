@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from app.i18n import WORDS
 from app.service.inputs import AnyRun, ModelInput, held_out_input, input_from_text
 from app.service.runs import run_registry
-from app.service.snapshot_arrays import collect_arrays
+from app.service.snapshot_arrays import SnapshotArrays, collect_arrays
 
 router = APIRouter()
 MODEL_SLOTS = threading.Semaphore(2)  # models running at the same time, in all sessions
@@ -55,10 +55,10 @@ def file_name(run: str) -> str:
 
 
 @run_registry.cached
-def packed_arrays(name: str, text: str | None, index: int | None) -> bytes:
+def input_arrays(name: str, text: str | None, index: int | None) -> SnapshotArrays:
+    """Arrays of a run for an input, as cached for all that ask for a part of them."""
     with exclusive_run(name) as run:
-        model_input = load_input(InputRequest(run=name, text=text, held_out=index), run)
-        return collect_arrays(run, model_input).pack(file_name(name))
+        return collect_arrays(run, load_input(InputRequest(run=name, text=text, held_out=index), run))
 
 
 @router.get("/words/{language}")
@@ -84,4 +84,4 @@ def run(name: str) -> dict[str, Any]:
 
 @router.post("/look")
 def snapshot_arrays(request: InputRequest) -> Response:
-    return binary_response(packed_arrays(request.run, request.text, request.held_out))
+    return binary_response(input_arrays(request.run, request.text, request.held_out).pack())

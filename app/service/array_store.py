@@ -17,12 +17,23 @@ class ArrayStore:
     def __init__(self, capacity: int = CAPACITY):
         self.capacity, self.size = capacity, 0
         self.values: OrderedDict[str, bytes] = OrderedDict()
+        self.kept: dict[str, bytes] = {}  # for as long as the process runs
         self.secret, self.lock = secrets.token_bytes(32), threading.Lock()
+
+    def keep(self, address: str) -> None:
+        """What is at an address stays for as long as the process, and never makes way for others."""
+        key = address.rpartition("/")[2]
+        with self.lock:
+            if key in self.values:
+                self.kept[key] = self.values.pop(key)
+                self.size -= len(self.kept[key])
 
     def address(self, data: bytes) -> str:
         """Keeps the bytes; their address, relative to the page's."""
         key = hmac.digest(self.secret, data, "sha256").hex()[:40]
         with self.lock:
+            if key in self.kept:
+                return f"api/arrays/{key}"
             if key not in self.values:
                 self.size += len(data)
             self.values[key] = data
@@ -33,8 +44,8 @@ class ArrayStore:
 
     def get(self, key: str) -> bytes | None:
         with self.lock:
-            data = self.values.get(key)
-            if data is not None:
+            data = self.kept.get(key) or self.values.get(key)
+            if key in self.values:
                 self.values.move_to_end(key)
             return data
 

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Size, Tensor, nn
 
 import core
+from app.figures.arithmetic import RowArithmetic
 from app.service.inputs import AnyRun, ModelInput
 from core import InputError
 from core.analysis import measures
@@ -116,21 +118,21 @@ def query_key_vectors(
     return torch.stack(queries), torch.stack(keys), scales[0]
 
 
-def weight_arithmetic_table(
-    run: AnyRun, model_input: ModelInput, steps: list[int], points: list[str], query: int, key: int
-) -> list[list[list[dict[str, Any]]]]:
-    """step → point → head: `weight_arithmetic` of one query and key, so that the page can scrub without a request."""
-    table = []
+def row_arithmetic(
+    run: AnyRun, model_input: ModelInput, steps: list[int], points: list[str], query: int
+) -> RowArithmetic:
+    """The arithmetic of one row of every map at these steps and points, so that the page can scrub without a request."""
+    rows = []
     for step in steps:
         model, tape = capture_at_step(run, model_input, step, *(f"{point}.*" for point in points), "decoder.layers.*")
-        heads = {point: len(tape[weights_point(tape, point)][0]) for point in points}
-        table.append(
-            [
-                [_arithmetic(model, tape, model_input, p, head, query, key) for head in range(n)]
-                for p, n in heads.items()
-            ]
-        )
-    return table
+        rows.append([_row(model, tape, model_input, point, query) for point in points])
+    first = rows[0][0]
+    arrays = {
+        name: torch.stack([torch.stack([one[name] for one in layers]) for layers in rows]).numpy()
+        for name, value in first.items()
+        if isinstance(value, Tensor)
+    }
+    return RowArithmetic(first["kind"], first["rotated"], first["scale"], **arrays)
 
 
 def weight_arithmetic(
@@ -138,58 +140,58 @@ def weight_arithmetic(
 ) -> dict[str, Any]:
     """Every number between one query, one key and the weight between them."""
     model, tape = capture_at_step(run, model_input, step, f"{point}.*", "decoder.layers.*")
-    return _arithmetic(model, tape, model_input, point, head, query, key)
-
-
-def _arithmetic(
-    model: nn.Module, tape: Tape, model_input: ModelInput, point: str, head: int, query: int, key: int
-) -> dict[str, Any]:
-    weights = tape[weights_point(tape, point)][0]  # (head, query, key)
-    check_index(head, weights.shape[0], Text("head"))
-    check_index(query, weights.shape[1], Text("query"))
-    check_index(key, weights.shape[2], Text("key"))
-    scores = tape[f"{point}.scores"][0, head, query].double()  # (key,)
-    bias, mask = tape.get(f"{point}.bias"), tape.get(f"{point}.mask")
-    allowed = (
-        torch.ones_like(scores, dtype=torch.bool) if mask is None else mask[0, 0].expand(weights.shape[1:])[query]
-    )
-    exponentials = scores.exp() * allowed
+    row = _row(model, tape, model_input, point, query)
+    check_index(head, len(row["weight"]), Text("head"))
+    check_index(key, row["weight"].shape[1], Text("key"))
+    numbers = {name: float(row[name][head, key]) for name in ("bias", "kept", "score", "exp", "weight")}
     return {
-        **_score(model, tape, model_input, point, head, query, key),
-        "bias": None if bias is None else float(bias[0, head, query, key]),
-        "kept": None if mask is None else bool(allowed[key]),
-        "score": float(scores[key]),
-        "exp": float(exponentials[key]),
-        "sum_exp": float(exponentials.sum()),
-        "weight": float(weights[head, query, key]),
+        **{name: row[name] for name in ("kind", "rotated", "scale")},
+        **{name: None if np.isnan(value) else value for name, value in numbers.items()},
+        "kept": None if np.isnan(numbers["kept"]) else bool(numbers["kept"]),
+        "sum_exp": float(row["sum_exp"][head]),
+        "q": row["q"][head].tolist(),
+        "k": row["k"][head, key].tolist(),
+        "terms": row["terms"][head, key].tolist(),
+        "dot": float(row["terms"][head, key].double().sum()),
     }
 
 
 @torch.no_grad()
-def _score(
-    model: nn.Module, tape: Tape, model_input: ModelInput, point: str, head: int, query: int, key: int
-) -> dict[str, Any]:
-    """Query and key, and the terms that add up to their score before bias and mask."""
+def _row(model: nn.Module, tape: Tape, model_input: ModelInput, point: str, query: int) -> dict[str, Any]:
+    """As `RowArithmetic`, at one snapshot and layer."""
+    weights = tape[weights_point(tape, point)][0]  # (head, query, key)
+    check_index(query, weights.shape[1], Text("query"))
+    scores = tape[f"{point}.scores"][0, :, query].double()  # (head, key)
+    bias, mask, missing = tape.get(f"{point}.bias"), tape.get(f"{point}.mask"), torch.full_like(scores, torch.nan)
+    allowed = (
+        torch.ones_like(scores) if mask is None else mask[0, 0].expand(weights.shape[1:])[query].expand_as(scores)
+    )
+    exponentials = scores.exp() * allowed
+    return {
+        **_terms(model, tape, model_input, point, query),
+        "bias": (missing if bias is None else bias[0, :, query].expand_as(scores)).float(),
+        "kept": (missing if mask is None else allowed).float(),
+        "score": scores.float(),
+        "exp": exponentials.float(),
+        "sum_exp": exponentials.sum(-1).float(),
+        "weight": weights[:, query].clone(),
+    }
+
+
+def _terms(model: nn.Module, tape: Tape, model_input: ModelInput, point: str, query: int) -> dict[str, Any]:
+    """Query and keys, and the terms that add up to their scores before bias and mask."""
     q, k, scale = queries_and_keys(model, tape, model_input, point)
     module = model.get_submodule(point)
     if k is None:
         assert isinstance(module, AdditiveAlignment)
         kind = "additive"
-        q, k = module.query_proj(q[0, query]), module.key_proj(encoder_outputs(model, model_input)[key])  # (unit,)
-        terms = module.v.weight[0] * torch.tanh(q + k)
+        q = module.query_proj(q[:, query])  # (1, unit)
+        k = module.key_proj(encoder_outputs(model, model_input))[None]  # (1, key, unit)
+        terms = module.v.weight[0] * torch.tanh(q[:, None] + k)
     else:
-        kind = "luong" if isinstance(module, Alignment) else "dot"
-        q, k = q[head, query], k[head, key]
-        terms = q * k
-    return {
-        "kind": kind,
-        "q": q.tolist(),
-        "k": k.tolist(),
-        "terms": terms.tolist(),
-        "dot": float(terms.double().sum()),
-        "scale": scale,
-        "rotated": _is_rotated(model, point),
-    }
+        kind, q = "luong" if isinstance(module, Alignment) else "dot", q[:, query]
+        terms = q[:, None] * k
+    return {"kind": kind, "rotated": _is_rotated(model, point), "scale": scale, "q": q, "k": k, "terms": terms}
 
 
 def _is_rotated(model: nn.Module, point: str) -> bool:

@@ -8,28 +8,30 @@ import numpy as np
 from torch import Tensor
 
 from app.figures.arcs import MOST_TOKENS, arcs
-from app.figures.attention import all_heads, one_head, rollout, score_terms
+from app.figures.attention import all_heads, one_head
 from app.figures.attention_view import AttentionView
 from app.figures.expressions import Array
 from app.figures.live import Live
 from app.figures.report_card import report_card
-from app.service.attention_stack import AttentionStack, attention_axes, measure_heads, stack_name
+from app.figures.rollout import rollout, sources
+from app.service.attention_stack import AttentionStack, attention_axes, measure_heads, stack_name, unit
 from app.service.inputs import AnyRun, ModelInput, token_axes
 from core.analysis.training_events import ROLE_THRESHOLD
 
 if TYPE_CHECKING:
     from app.service.snapshot_arrays import SnapshotArrays
 
-BYTE = 1 / 255  # what 1 stands for where weights travel as bytes
+
+def stack_views(arrays: SnapshotArrays, file: str) -> dict[str, AttentionView]:
+    """By the name of the stack."""
+    return {stack.name: attention_view(arrays, stack, file) for stack in arrays.attention}
 
 
-def attention_view(
-    arrays: SnapshotArrays, stack: AttentionStack, axes: dict[str, list[str]], file: str
-) -> AttentionView:
-    name = stack.name
+def attention_view(arrays: SnapshotArrays, stack: AttentionStack, file: str) -> AttentionView:
+    name, axes = stack.name, arrays.axes
     return AttentionView(
         name,
-        weights_array(f"{name}.weights", stack.weights),
+        Array(f"{name}.weights", stack.weights.numpy(), unit(stack.weights)),
         {measure: Array(f"{name}.{measure}", values.numpy()) for measure, values in stack.measures.items()},
         arrays.steps,
         axes[stack.queries],
@@ -37,7 +39,9 @@ def attention_view(
         stack.queries,
         stack.keys,
         None if stack.allowed is None else stack.allowed.numpy(),
-        None if stack.rollout is None else weights_array(f"{name}.rollout.weights", stack.rollout),
+        None
+        if stack.rollout is None
+        else Array(f"{name}.rollout.weights", stack.rollout.numpy(), unit(stack.rollout)),
         arrays.model_input.alignment,
         stack.pooled,
         has_heads="blocks" in stack.points[0],
@@ -74,36 +78,11 @@ def exact_view(
     )
 
 
-def weights_array(name: str, weights: Tensor) -> Array:
-    return Array(name, weights.numpy(), 1.0 if weights.is_floating_point() else BYTE)
-
-
 def attention_figures(view: AttentionView) -> dict[str, Live]:
-    """By name: `blocks/one_head` …"""
+    """By name; without those that the input is too long for."""
     figures = {"all_heads": all_heads(view), "one_head": one_head(view), "report_card": report_card(view)}
     if not view.pooled and max(len(view.queries), len(view.keys)) <= MOST_TOKENS:
         figures["arcs"] = arcs(view)
     if view.rollout is not None:
-        figures["rollout"] = rollout(view)
-    return {f"{view.name}/{name}": figure for name, figure in figures.items()}
-
-
-def arithmetic_figure(table: list[list[list[dict]]]) -> tuple[Live, dict[str, np.ndarray]]:
-    """Of a table step → layer → head of `weight_arithmetic`: the bars of the terms, and all other numbers as arrays
-    (snapshot, layer, head); NaN where there is none.
-    """
-
-    def stacked(name: str) -> np.ndarray:
-        return np.array([[[_number(cell[name]) for cell in layer] for layer in step] for step in table], np.float64)
-
-    first = table[0][0][0]
-    terms, q, k = (stacked(name) for name in ("terms", "q", "k"))
-    numbers = {
-        name: stacked(name).astype(np.float32)
-        for name in ("dot", "scale", "bias", "kept", "score", "exp", "sum_exp", "weight")
-    }
-    return score_terms(terms, q, k, first["kind"], first["rotated"]), numbers
-
-
-def _number(value):
-    return np.nan if value is None else value
+        figures |= {"rollout": rollout(view), "sources": sources(view)}
+    return figures

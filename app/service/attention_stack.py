@@ -1,13 +1,15 @@
 """The attention maps of one stack of layers at every snapshot, stored layer by layer while `snapshot_arrays` runs the model.
 
 512 tokens × 144 heads are 151 MB at every snapshot. So each layer is processed as it is captured (`core.capture` with
-`keep`), and of long inputs only the largest weight of each tile is stored, in steps of 1/255. One head's exact map is
-computed on request (`app/service/attention_arithmetic.py`).
+`keep`), and of long inputs only the largest weight of each tile is stored. One head's exact map is computed on request
+(`app/service/attention_arithmetic.py`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,9 +20,11 @@ from core.capture.point_names import ATTENTION_WEIGHTS
 
 ATTENTION_POINTS = ("*.weights", "*.mask")  # to capture
 MIN_REPEATED = 0.25  # share of tokens that must have occurred before, or induction cannot be measured
-EXACT_BYTES = 3_000_000  # up to here weights are sent in float32; above, as bytes of 1/255
+EXACT_BYTES = 3_000_000  # up to here weights are sent in float32
+FINE_BYTES = 16_000_000  # up to here in steps of 1/65535, two bytes each; above in steps of 1/255
 GRID_SIDE = 128  # inputs longer than this are pooled
-GRID_BYTES = 24_000_000  # so are inputs whose maps of all heads at all snapshots would be larger
+WHOLE_SIDE, WHOLE_CELLS = 256, 1_000_000  # but not up to this length, if all heads have so few cells together
+GRID_BYTES = 24_000_000  # what is larger at all snapshots is pooled too
 
 
 @dataclass
@@ -38,12 +42,30 @@ class AttentionStack:
     queries: str = "source"  # which axis: "source", "given" or "written"
     keys: str = "source"
     shape: tuple[int, ...] = ()  # before pooling
-    weights: Tensor = field(default_factory=lambda: torch.empty(0))  # float32, or uint8 in steps of 1/255
+    weights: Tensor = field(default_factory=lambda: torch.empty(0))  # float32, or whole numbers of `unit`
     allowed: Tensor | None = None  # (query, key): the mask
     pooled: int = 0  # side of the tiles; 0: not pooled
     measures: dict[str, Tensor] = field(default_factory=dict)  # (snapshot, layer, head)
     rollout: Tensor | None = None  # (snapshot, layer, query, key)
     rollout_below: Tensor | None = None  # (query, key): of the current snapshot, up to the last layer captured
+
+    @property
+    def nbytes(self) -> int:
+        return self.weights.nbytes + (0 if self.rollout is None else self.rollout.nbytes)
+
+    def describe(self) -> dict[str, Any]:
+        """For the page's JSON."""
+        return {
+            "name": self.name,
+            "points": self.points,
+            "queries": self.queries,
+            "keys": self.keys,
+            "measures": list(self.measures),
+            "rollout": self.rollout is not None,
+            "masked": self.allowed is not None and not bool(self.allowed.all()),
+            "pooled": self.pooled,
+            "shape": list(self.shape),
+        }
 
     def set_mask(self, mask: Tensor) -> None:
         self.allowed = mask[0, 0] if self.allowed is None else self.allowed
@@ -135,7 +157,10 @@ def measure_heads(weights: Tensor, queries: str, keys: str, model_input: ModelIn
 def tile_side(shape: tuple[int, ...]) -> int:
     """Side of the tiles into which maps (…, query, key) are pooled to keep within the limits; 0: no pooling."""
     *maps, rows, columns = shape
-    count, side = int(torch.tensor(maps).prod()), -(-max(rows, columns) // GRID_SIDE)
+    count, longest, all_heads = prod(maps), max(rows, columns), prod(shape[-4:])
+    if longest <= WHOLE_SIDE and all_heads <= WHOLE_CELLS and 2 * prod(shape) <= FINE_BYTES:
+        return 0
+    side = -(-longest // GRID_SIDE)
     while count * -(-rows // side) * -(-columns // side) > GRID_BYTES:
         side += 1
     return 0 if side == 1 else side
@@ -150,11 +175,17 @@ def pool(weights: Tensor, side: int) -> Tensor:
 
 
 def allocate_weights(*shape: int) -> Tensor:
-    """Empty; float32 while that is small, else uint8 in steps of 1/255."""
-    exact = torch.tensor(shape).prod() * 4 <= EXACT_BYTES
-    return torch.empty(shape, dtype=torch.float32 if exact else torch.uint8)
+    """Empty; float32 while that is small, else whole numbers of `unit` each."""
+    cells = prod(shape)
+    fits = (torch.float32, EXACT_BYTES), (torch.uint16, FINE_BYTES)
+    return torch.empty(shape, dtype=next((kind for kind, most in fits if cells * kind.itemsize <= most), torch.uint8))
+
+
+def unit(array: Tensor) -> float:
+    """What 1 stands for in an array of weights."""
+    return 1.0 if array.is_floating_point() else 1 / torch.iinfo(array.dtype).max
 
 
 def store_weights(array: Tensor, index: int, weights: Tensor) -> None:
     """`array[index] = weights`, rounded to the array's type."""
-    array[index] = weights if array.is_floating_point() else weights.mul(255).round().to(torch.uint8)
+    array[index] = weights if array.is_floating_point() else weights.div(unit(array)).round().to(array.dtype)

@@ -14,7 +14,10 @@ from pathlib import Path
 
 from app.i18n import WORDS
 
+VIEWS = ("head", "model", "neuron")
 MAX_NUMBERS = 400_000  # in the neuron view's queries and keys
+MAX_LINES = 60_000  # BertViz draws about 23,000 a second
+MAX_SENT = 5 * MAX_LINES  # weights handed over, of which the head view draws one layer
 
 WIDTH, BACKGROUND, HIGHLIGHT = (
     f"window.bertviz_params.{name}" for name in ("room", "colours.ground", "colours.soft")
@@ -113,6 +116,23 @@ PAGE = """<!doctype html>
 </script>
 </html>
 """
+
+
+def lines_needed(view: str, shape: tuple[int, ...]) -> int:
+    """Lines and boxes that a view draws at once for maps (snapshot, layer, head, query, key)."""
+    _, layers, heads, rows, columns = shape
+    if view == "neuron":
+        return 8 * rows * columns + (rows + 2 * columns) * 64
+    return heads * rows * columns * (layers if view == "model" else 1)
+
+
+def drawable_layers(view: str, shape: tuple[int, ...]) -> int:
+    """How many layers a view can have without freezing the page; 0: none."""
+    _, layers, heads, rows, columns = shape
+    per_layer = heads * rows * columns
+    if (lines_needed(view, shape) if view == "neuron" else per_layer) > MAX_LINES:
+        return 0
+    return max(1, min(layers, (MAX_LINES if view == "model" else MAX_SENT) // per_layer))
 
 
 def read_package_file(package: str, path: str) -> str:

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from app.figures.attention_view import strongest_colour
+from app.figures.live import Live
 from app.figures.similar_heads import head_card
 from app.service import attention_stack
 from app.service.attention_arithmetic import capture_at_step
 from app.service.attention_stack import ATTENTION_POINTS
-from app.service.figure_payload import pack_figures
 from app.service.inputs import AnyRun, ModelInput
 from core import InputError
 from core.analysis.head_similarity import FEATURE_WEIGHTS, FEWEST_TOKENS, SIMILAR, head_profile, head_similarity
@@ -84,7 +84,22 @@ def profile_heads(run: AnyRun, model_input: ModelInput, step: int) -> HeadProfil
     return HeadProfiles(model_input, points, stacked, torch.stack(special_weight), list(tokens))
 
 
-def pack_similar_heads(
+@dataclass
+class Comparison:
+    """A head and those of another run most like it: facts about each, cards to show, and what all have in common."""
+
+    of: dict[str, Any]
+    best: list[dict[str, Any]]
+    tokens: list[str]  # of the other run
+    left_out: list[str]
+    heads: int  # that it has been compared with
+    median: float
+    measures: list[str]
+    cards: dict[str, Live]
+    alike: float = SIMILAR
+
+
+def compare_heads(
     run: AnyRun,
     model_input: ModelInput,
     step: int,
@@ -93,7 +108,7 @@ def pack_similar_heads(
     other_run: AnyRun,
     candidates: HeadProfiles,
     names: tuple[str, str],
-) -> bytes:
+) -> Comparison:
     """The head in focus and the `N_BEST` candidates of the other run most similar to it, with their maps."""
     if not INPUT_SELF_ATTENTION_WEIGHTS.fullmatch(f"{point}.weights"):
         raise InputError(
@@ -111,44 +126,37 @@ def pack_similar_heads(
     if not ranked:
         raise InputError("This model has no other head.")
     best = ranked[:N_BEST]
-    header: dict[str, Any] = {
-        "of": _head_facts(profiles, layer, head)
-        | {"tokens": model_input.source, "left_out": profiles.special_tokens},
-        "best": [_head_facts(candidates, *location) | {"likeness": float(similarity[location])} for location in best],
-        "tokens": candidates.model_input.source,
-        "left_out": candidates.special_tokens,
-        "step": last_step,
-        "heads": len(ranked),
-        "median": float(torch.stack([similarity[location] for location in ranked]).median()),
-        "alike": SIMILAR,
-        "measures": [name for name in FEATURE_WEIGHTS if name in profiles.profile and name in candidates.profile],
-    }
+    focus = _head_facts(profiles, layer, head) | {"tokens": model_input.source, "left_out": profiles.special_tokens}
+    facts = [_head_facts(candidates, *location) | {"likeness": float(similarity[location])} for location in best]
+    measures = [name for name in FEATURE_WEIGHTS if name in profiles.profile and name in candidates.profile]
     own_map, own_side = collect_maps(run, profiles, [(layer, head)], step)
     best_maps, best_side = collect_maps(other_run, candidates, best, last_step)
     limit = float(strongest_colour(np.array([own_map.max(), best_maps.max()])).max())  # one scale for all
-    measures, focus, table = header["measures"], header["of"], comparison_table(header, names)
+    table = comparison_table([focus, *facts], measures, names)
+    tokens = candidates.model_input.source
     cards = {
         "of": head_card(
             "of", own_map[0], model_input.source, focus["profile"], measures, limit, own_side, table=table
         )
     }
-    for i, facts in enumerate(header["best"]):
+    for i, one in enumerate(facts):
         cards[f"best{i}"] = head_card(
-            f"best{i}", best_maps[i], header["tokens"], facts["profile"], measures, limit, best_side,
-            focus["profile"], table,
-        )  # fmt: skip
-    return pack_figures(cards, header | {"pooled": [own_side, best_side]})
+            f"best{i}", best_maps[i], tokens, one["profile"], measures, limit, best_side, focus["profile"], table
+        )
+    median = float(torch.stack([similarity[location] for location in ranked]).median())
+    return Comparison(focus, facts, tokens, candidates.special_tokens, len(ranked), median, measures, cards)
 
 
-def comparison_table(header: dict[str, Any], names: tuple[str, str]) -> dict[str, list[Any]]:
+def comparison_table(
+    heads: list[dict[str, Any]], measures: list[str], names: tuple[str, str]
+) -> dict[str, list[Any]]:
     """Column → values: the head in focus in the first row, then the best ones; names: of their runs."""
-    heads = [header["of"], *header["best"]]
     return {
-        "run": [names[0], *[names[1]] * len(header["best"])],
+        "run": [names[0], *[names[1]] * (len(heads) - 1)],
         **{name: [facts[name] for facts in heads] for name in ("group", "layer", "head")},
         "likeness": [facts.get("likeness", "") for facts in heads],
         "on_special_tokens": [facts["outside"] for facts in heads],
-        **{name: [facts["profile"][name] for facts in heads] for name in header["measures"]},
+        **{name: [facts["profile"][name] for facts in heads] for name in measures},
     }
 
 

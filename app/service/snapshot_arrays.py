@@ -9,9 +9,8 @@ import torch
 from torch import Tensor, nn
 
 import core
-from app.service.attention_figures import attention_figures, attention_view
+from app import payload
 from app.service.attention_stack import ATTENTION_POINTS, AttentionStack, empty_stacks, record_capture
-from app.service.figure_payload import pack_figures
 from app.service.generation.predictions import describe_prediction
 from app.service.inputs import AnyRun, ModelInput, token_axes
 from core import InputError
@@ -46,41 +45,34 @@ class SnapshotArrays:
 
     trained: bool = True  # False: a checkpoint, of which only the end of its training is there
 
-    def pack(self, file: str = "run") -> bytes:
-        """For the page: figures and what else it shows; `file` begins the names under which figures are saved."""
-        axes = token_axes(self.model_input, self.downsample)
-        arrays, figures, stacks, layers = {}, {}, [], []
-        for stack in self.attention:
-            figures |= attention_figures(attention_view(self, stack, axes, file))
-            stacks.append(
-                {
-                    "name": stack.name,
-                    "points": stack.points,
-                    "queries": stack.queries,
-                    "keys": stack.keys,
-                    "measures": list(stack.measures),
-                    "rollout": stack.rollout is not None,
-                    "masked": stack.allowed is not None and not bool(stack.allowed.all()),
-                    "pooled": stack.pooled,
-                    "shape": list(stack.shape),
-                }
-            )
+    @property
+    def nbytes(self) -> int:
+        states = (values for layer in self.recurrent for values in layer.points.values())
+        return sum(stack.nbytes for stack in self.attention) + sum(values.nbytes for values in states)
+
+    @property
+    def axes(self) -> dict[str, list[str]]:
+        return token_axes(self.model_input, self.downsample)
+
+    def pack(self) -> bytes:
+        """For the page: tokens and predictions, gates and states. Attention goes with its figures."""
+        arrays, layers = {}, []
         for layer in self.recurrent:
             for point, values in layer.points.items():
                 arrays[f"{layer.name}.{point}"] = values.numpy()
             layers.append({"name": layer.name, "axis": layer.axis, "points": list(layer.points)})
         header = {
             "text": self.model_input.text,
-            "axes": axes,
+            "axes": self.axes,
             "known": self.model_input.known,
             "alignment": self.model_input.alignment,
             "steps": self.steps,
-            "heads": stacks,
+            "heads": [stack.describe() for stack in self.attention],
             "recurrent_layers": layers,
             "answers": self.predictions,
             "clear": ROLE_THRESHOLD,
         }
-        return pack_figures(figures, header, arrays)
+        return payload.pack(header, arrays)
 
 
 def collect_arrays(run: AnyRun, model_input: ModelInput) -> SnapshotArrays:

@@ -1,116 +1,105 @@
 // The page's address is a link to the view: run, input and what differs from how they open. Back and Forward go from view to
 // view (tab, run); moves within one replace its address.
 
-import { CLAMPED, DEFAULTS, hold, onAny, set, show, shown, state } from "./store.js";
-import { openTab } from "./tabs.js";
+import { DEFAULTS, onAny, shown, state } from "./store.js";
 import { say } from "./words.js";
 
 const SETTLE_MS = 250; // browsers refuse many changes of the address in a short time
-const OWN = new Set(["tab", "run", "text", "heldOut", "snapshot", "query", "key", "language", "theme"]); // written by other names
-const THEME = "__theme", HUB = "https://huggingface.co";
-let timer = null, written = null, paused = 0;
+const NAMED = ["tab", "run", "text", "heldOut", "snapshot", "query", "key", "language", "theme"]; // written by other names
+const HEAD = ["group", "layer", "head"]; // written together
+const OTHERS = Object.keys(DEFAULTS).filter((key) => !NAMED.includes(key) && !HEAD.includes(key));
+const THEME = "__theme", HUB = "https://huggingface.co", MOST_PROBLEMS = 1000;
+let timer = null, written = null, view = null, paused = false;
 
 // What a link says, {tab, run, text, heldOut, step, others: {key: value}} as far as it names them, and what cannot be read.
-export function read(query = location.search) {
+export function read(query) {
   const link = { tab: DEFAULTS.tab, others: {} }, wrong = [];
   for (const [name, text] of new URLSearchParams(query)) {
-    if ([THEME, "lang"].includes(name) || name.startsWith("__")) continue;
+    const value = decoded(text), cell = name === "cell" && text.match(/^(\d+)\.(\d+)$/);
+    if (name === "lang" || name.startsWith("__")) continue;
     if (name === "tab" && !document.getElementById(`tab-${text}-button`)) wrong.push(say("link.tab", { name: text }));
     else if (["tab", "run", "text"].includes(name)) link[name] = text;
-    else if (["problem", "step"].includes(name) && /^\d{1,9}$/.test(text)) link[name === "problem" ? "heldOut" : "step"] = Number(text);
-    else if (name === "cell" && /^(\d*)\.(\d*)$/.test(text)) [link.others.query, link.others.key] = text.split(".").map((at) => (at === "" ? null : Number(at)));
-    else if (name in DEFAULTS && !OWN.has(name) && fits(DEFAULTS[name], decoded(text))) link.others[name] = decoded(text);
-    else wrong.push(say("link.part", { part: `${name}=${text.slice(0, 40)}` }));
-  }
-  if (link.heldOut > 999) {
-    wrong.push(say("link.part", { part: `problem=${link.heldOut}` }));
-    delete link.heldOut;
+    else if (name === "problem" && isBelow(value, MOST_PROBLEMS)) link.heldOut = value;
+    else if (name === "step" && isBelow(value, Infinity)) link.step = value;
+    else if (cell) [link.others.query, link.others.key] = cell.slice(1).map(Number);
+    else if ([...OTHERS, ...HEAD].includes(name) && fits(DEFAULTS[name], value)) link.others[name] = value;
+    else wrong.push(strange(name, text));
   }
   return { link, wrong };
 }
 
-// Moves the page to what a link says of an open run; what does not exist in it is told.
-export function move({ tab, step, others }) {
-  const steps = shown.story.snapshots, wrong = [], values = { ...DEFAULTS, ...shown.opening };
-  for (const key of [...OWN]) delete values[key];
-  Object.assign(values, { query: null, key: null }, others, { snapshot: shown.opening.snapshot });
-  if (step !== undefined) {
-    values.snapshot = steps.reduce((best, at, i) => (Math.abs(at - step) < Math.abs(steps[best] - step) ? i : best), 0);
-    if (steps[values.snapshot] !== step) wrong.push(say("link.step", { step, nearest: steps[values.snapshot] }));
+// The state that a link asks for, of this input; which keys it names; and what it names that does not exist, in words.
+export function stateOf({ step, others }, { run, text, heldOut }, { snapshots }, look) {
+  const usual = { ...Object.fromEntries(OTHERS.map((key) => [key, DEFAULTS[key]])), ...opening(look, others.recurrent_layer) }, named = {}, wrong = [];
+  const stack = look.heads.find(({ name }) => name === others.group) ?? look.heads.at(-1), [, layers, heads] = stack?.shape ?? [0, 0, 0];
+  const length = (axis) => look.axes[axis]?.length ?? 0, { axis } = look.recurrent_layers.find(({ name }) => name === usual.recurrent_layer) ?? {};
+  const most = { layer: layers, head: heads, query: length(stack?.queries), key: length(stack?.keys), ...(axis && { time: length(axis) }) };
+  const only = { group: stack?.name, ...(axis && { recurrent_layer: usual.recurrent_layer }) };
+  for (const [key, value] of Object.entries(others)) {
+    if (key in most ? isBelow(value, most[key]) : !(key in only) || value === only[key]) named[key] = value;
+    else wrong.push(strange(key, value));
   }
-  for (const [key, allowed] of Object.entries(CLAMPED)) {
-    const limit = allowed(shown.look, values);
-    if (limit === null || !(key in others) || values[key] === null) continue;
-    if (Array.isArray(limit) ? limit.includes(values[key]) : Number.isInteger(values[key]) && values[key] >= 0 && values[key] < limit) continue;
-    wrong.push(say("link.part", { part: `${key}=${String(values[key]).slice(0, 40)}` }));
-    values[key] = shown.opening[key] ?? DEFAULTS[key];
-  }
-  hold(null);
-  set(values);
-  hold([...Object.keys(others), ...(step === undefined ? [] : ["snapshot"])]);
-  openTab(tab);
-  return wrong;
+  if (named.group) named.attentionOf = [run, text, heldOut, null]; // else the Attention tab chooses a head
+  const snapshot = step === undefined ? snapshots.length - 1 : snapshots.reduce((best, at, i) => (Math.abs(at - step) < Math.abs(snapshots[best] - step) ? i : best), 0);
+  if (step !== undefined) named.snapshot = snapshot;
+  if (step !== undefined && snapshots[snapshot] !== step) wrong.push(say("link.step", { step, nearest: snapshots[snapshot] }));
+  return { values: { ...usual, ...named, snapshot }, named: Object.keys(named), wrong };
+}
+
+// The recurrent layer that is looked at unless another one is wanted, and the last token that it reads.
+export function opening(look, wanted) {
+  const layers = look.recurrent_layers, { name = null, axis } = layers.find((layer) => layer.name === wanted) ?? layers[0] ?? {};
+  return { recurrent_layer: name, time: (look.axes[axis]?.length ?? 1) - 1 };
 }
 
 // The state as a query.
 export function query() {
-  const link = new URLSearchParams(), { story, opening } = shown, put = (name, value) => link.set(name, encoded(value));
+  const link = new URLSearchParams(), { story, look } = shown, put = (key) => link.set(key, encoded(state[key]));
+  const usual = { ...DEFAULTS, ...(look && opening(look, state.recurrent_layer)), recurrent_layer: look?.recurrent_layers[0]?.name ?? null };
   if (state.tab !== DEFAULTS.tab) link.set("tab", state.tab);
   if (state.run) link.set("run", state.run);
-  if (state.text !== null && state.text !== story?.first_input) link.set("text", state.text);
-  else if (state.text === null && (state.heldOut || story?.first_input)) put("problem", state.heldOut);
-  if (story && state.snapshot !== story.snapshots.length - 1) put("step", story.snapshots[state.snapshot]);
-  for (const key of Object.keys(DEFAULTS)) {
-    const usual = opening && key in opening ? opening[key] : DEFAULTS[key];
-    if (!OWN.has(key) && JSON.stringify(state[key]) !== JSON.stringify(usual)) put(key, state[key]);
+  if (state.text === null && (state.heldOut || story?.first_input)) link.set("problem", state.heldOut);
+  else if (state.text !== null && state.text !== story?.first_input) link.set("text", state.text);
+  if (story && state.snapshot !== story.snapshots.length - 1) link.set("step", story.snapshots[state.snapshot]);
+  if (state.group && same(state.attentionOf, [state.run, state.text, state.heldOut, null])) {
+    HEAD.forEach(put);
+    if (state.query !== null && state.key !== null) link.set("cell", `${state.query}.${state.key}`);
   }
-  if (state.query !== null || state.key !== null) link.set("cell", `${state.query ?? ""}.${state.key ?? ""}`);
-  const now = new URLSearchParams(location.search);
+  OTHERS.filter((key) => !same(state[key], usual[key])).forEach(put);
   if (state.chosenLanguage) link.set("lang", state.language);
-  if (state.chosenTheme || now.has(THEME)) link.set(THEME, state.theme);
-  return link.toString().replaceAll("%3A", ":").replaceAll("%2F", "/").replaceAll("%2C", ",").replaceAll("%22", '"');
+  if (state.chosenTheme || new URLSearchParams(location.search).has(THEME)) link.set(THEME, state.theme);
+  return link.toString().replace(/%(3A|2F|2C|22)/g, decodeURIComponent);
 }
 
+// Keeps the address as the state is; restore(query) brings back what the browser's history goes to.
 export function follow(restore) {
-  onAny(() => {
+  const soon = () => {
     clearTimeout(timer);
     timer = setTimeout(write, SETTLE_MS);
-  });
+  };
+  onAny(soon);
   addEventListener("popstate", async () => {
-    clearTimeout(timer);
-    paused++;
+    paused = true;
     written = location.search.slice(1);
-    try {
-      await restore(location.search);
-    } finally {
-      paused--;
-      view = null; // where it has arrived is no new view, though the tab may open a moment later
-      timer = setTimeout(write, SETTLE_MS);
-    }
+    await restore(location.search).finally(() => { paused = false; });
+    view = null; // where it has arrived is no new view, though the tab may open a moment later
+    soon();
   });
 }
-
-let view = null;
-const viewOf = () => `${state.tab} ${state.run}`;
 
 function write() {
   if (paused || shown.loading || !shown.story) return;
-  const now = query();
-  if (now === written) {
-    view = viewOf();
-    return;
-  }
-  const another = view !== null && view !== viewOf();
-  history[another ? "pushState" : "replaceState"](null, "", `?${now}${location.hash}`);
-  written = now;
-  view = viewOf();
+  const now = query(), before = view;
+  view = `${state.tab} ${state.run}`;
+  if (now === written) return;
+  history[before && before !== view ? "pushState" : "replaceState"](null, "", `?${written = now}${location.hash}`);
   if (onHub()) window.parent.postMessage({ queryString: now, hash: "" }, HUB);
 }
 
 // Within a Space's frame the address that others can open is that of the page around it, where that is known.
 export function link() {
-  const outer = onHub() && /\/spaces\//.test(document.referrer) ? document.referrer.split(/[?#]/)[0] : location.href.split(/[?#]/)[0];
-  return `${outer}?${query()}`;
+  const outer = onHub() && document.referrer.includes("/spaces/") ? document.referrer : location.href;
+  return `${outer.split(/[?#]/)[0]}?${query()}`;
 }
 
 const onHub = () => window.parent !== window && document.referrer.startsWith(`${HUB}/`);
@@ -125,7 +114,7 @@ export function reload() {
 const isJson = (text) => { try { JSON.parse(text); return true; } catch { return false; } };
 const encoded = (value) => (typeof value === "string" && !isJson(value) ? value : JSON.stringify(value));
 const decoded = (text) => (isJson(text) ? JSON.parse(text) : text);
-const fits = (usual, value) => (usual === null ? value === null || typeof value !== "object" : typeof value === typeof usual && (value === null) === (usual === null) && (typeof value !== "number" || Number.isFinite(value)));
-
-// What was wrong with a link, in words.
-export const tellOfLink = (wrong) => show({ linkProblem: wrong.length ? wrong.join(" ") : null });
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+const isBelow = (value, most) => Number.isInteger(value) && value >= 0 && value < most;
+const fits = (usual, value) => (usual === null ? typeof (value ?? "") !== "object" : value !== null && typeof value === typeof usual) && Math.abs(value) !== Infinity;
+const strange = (name, value) => say("link.part", { part: `${name}=${String(value).slice(0, 40)}` });

@@ -1,92 +1,85 @@
-// BertViz's own head, model and neuron views of the tensors on this page, in a frame that can reach nothing else.
+// BertViz's own head, model and neuron views in a sandboxed frame that can reach nothing else: its scripts draw what arrives
+// as messages, which no Gradio component does (app/components/bertviz_view.py).
 
-import { askArrays, askText } from "./api.js";
-import { axes, heads, isBertViz, momentWords, pointOf, question, step, weights } from "./current.js";
+import { askText } from "./api.js";
+import { arraysAt } from "./components.js";
 import { make } from "./dom.js";
-import { Latest } from "./latest.js";
 import { rasterised, save } from "./live/exports.js";
-import { sentences } from "./sentences.js";
-import { shown, state } from "./store.js";
-import { shortened } from "./token_labels.js";
-import { language, say, sayInto } from "./words.js";
+import { onAny, state } from "./store.js";
+import { language, loadWords, say } from "./words.js";
 
-const MOST_LINES = 60000; // BertViz draws about 23,000 lines a second
-const MOST_SENT = 5 * MOST_LINES; // weights handed over, of which the head view draws one layer
 const LEAST_ROOM = { head: 340, model: 340, neuron: 960 }, EDGE = 24; // px: of a frame, left and right within it
 const LETTERS = 11; // of a token: what fits into BertViz's boxes
+const FOLLOWED = ["focus", "group", "layer", "head", "snapshot", "theme"];
+const pages = {};
 
-export class BertViz {
-  constructor(parent) {
+export async function bertViz(element, props, watch) {
+  await loadWords();
+  const view = new BertViz(element.querySelector(".view"), () => props.value);
+  onAny((changed) => changed.some((key) => FOLLOWED.includes(key)) && view.draw());
+  watch("value", () => view.draw());
+  view.draw();
+}
+
+class BertViz {
+  constructor(parent, value) {
+    this.value = value;
     this.title = make("h3");
-    this.caption = make("p", { class: "caption", "aria-live": "polite" });
-    this.keep = make("div", { class: "keep" }, ...["png", "svg", "csv"].map((kind) => make("button", {
-      type: "button", class: "small", title: say("keep", { kind: kind.toUpperCase() }), onclick: () => this.save(kind) }, kind.toUpperCase())));
-    this.status = make("p", { class: "nothing", hidden: true });
     this.holder = make("div", { class: "bertviz-frame" });
-    parent.append(make("figure", { class: "figure bertviz" }, make("div", { class: "figure-head" }, this.title), this.status, this.holder, this.caption, this.keep));
-    this.pages = {};
-    this.vectors = new Latest({ ask: (body) => askArrays("vectors", body), take: (answer) => this.send(answer), refuse: (sentence) => this.say(sentence) });
+    this.keep = make("div", { class: "keep" }, ...["png", "svg", "csv"].map((kind) => make("button", { type: "button", class: "small", title: say("keep", { kind: kind.toUpperCase() }), onclick: () => this.save(kind) }, kind.toUpperCase())));
+    this.element = make("figure", { class: "figure bertviz", hidden: true }, make("div", { class: "figure-head" }, this.title), this.holder, this.keep);
+    parent.append(this.element);
     new ResizeObserver(() => this.widened()).observe(this.holder);
     addEventListener("message", (event) => event.source === this.frame?.contentWindow && this.hear(event.data));
   }
 
+  get stack() {
+    return this.value()?.stacks?.[state.group];
+  }
+
+  // the layers that are drawn: as many as it can, around the chosen one; none: the map stands in its place
+  get layers() {
+    const fit = this.stack?.layers[state.focus] ?? 0, first = Math.max(0, Math.min(state.layer, this.stack?.points.length - fit));
+    return Array.from({ length: fit }, (_, i) => first + i);
+  }
+
   async draw() {
-    const view = state.focus, [, layers, count, rows, columns] = heads().shape;
-    this.title.textContent = say(`focus.${view}`);
-    this.vectors.forget();
-    const perLayer = count * rows * columns, lines = view === "neuron" ? 8 * rows * columns + (rows + 2 * columns) * 64 : perLayer;
-    if (lines > MOST_LINES) {
-      const drawn = view === "model" ? perLayer * layers : lines;
-      return this.say(say(view === "neuron" ? "bertviz_large_neuron" : "bertviz_large", { lines: drawn, most: MOST_LINES }));
-    }
-    const fit = Math.max(1, Math.min(layers, Math.floor((view === "model" ? MOST_LINES : MOST_SENT) / perLayer)));
-    const first = Math.max(0, Math.min(state.layer, layers - fit));
-    this.layers = Array.from({ length: fit }, (_, i) => first + i);
-    await this.open(view);
-    if (state.focus !== view) return;
-    if (view === "neuron") this.vectors.want({ ...question(), points: this.layers.map(pointOf) });
-    else this.send(null);
+    this.element.hidden = !this.layers.length;
+    if (this.element.hidden) return;
+    const mine = (this.asked = {}), { focus } = state, value = this.value();
+    this.title.textContent = say(`focus.${focus}`);
+    await this.open(focus);
+    const vectors = focus === "neuron" ? value.vectors : null;
+    if (focus === "neuron" && JSON.stringify(vectors?.of) !== JSON.stringify({ attentionOf: state.attentionOf, group: state.group, snapshot: state.snapshot })) return;
+    const [{ [`${state.group}.weights`]: weights }, { queries, keys }] = await Promise.all([arraysAt(value.arrays), arraysAt(vectors?.arrays)]);
+    if (mine === this.asked && value === this.value()) this.send(weights, queries, keys);
   }
 
   // the page of a view, loaded once; from then on it only gets messages
   open(view) {
     if (this.opened === view) return this.loaded;
-    this.opened = view;
-    this.sent = null;
-    this.say(say("bertviz_loading"));
-    this.loaded = (async () => {
-      const page = (this.pages[view] ??= await askText(`bertviz/${view}/${language}`));
+    Object.assign(this, { opened: view, sent: null, frame: null });
+    this.holder.replaceChildren();
+    this.element.classList.add("loading");
+    return (this.loaded = (async () => {
+      const page = await (pages[view] ??= askText(`bertviz/${view}/${language}`));
       if (this.opened !== view) return;
       this.frame = make("iframe", { sandbox: "allow-scripts", title: say(`focus.${view}`), style: `min-width: ${LEAST_ROOM[view]}px`, srcdoc: page });
       const ready = new Promise((resolve) => { this.ready = resolve; });
       this.holder.replaceChildren(this.frame);
       await ready;
-    })();
-    return this.loaded;
+    })());
   }
 
-  send(vectors) {
-    const { rows, columns } = axes(), values = weights(), { layers } = this;
-    const one = {
-      name: null, attn: layers.map((layer) => nested(values.at(state.snapshot, layer))),
-      left_text: rows.map((token) => shortened(token, LETTERS)), right_text: columns.map((token) => shortened(token, LETTERS)),
-    };
+  send(weights, queries, keys) {
+    const { rows, columns, masked, shape: [, , count] } = this.stack, { layers } = this, short = (tokens) => tokens.map(shortened);
+    const one = { name: null, attn: layers.map((layer) => nested(weights.at(state.snapshot, layer))), left_text: short(rows), right_text: short(columns) };
     const shared = { root_div_id: "drawing", display_mode: state.theme, ...this.surroundings() };
-    const [, all, count] = heads().shape, within = state.layer - layers[0];
     if (state.focus === "neuron") {
-      one.queries = nested(vectors.arrays.queries);
-      one.keys = nested(vectors.arrays.keys);
-      this.post({ ...shared, attention: { all: one }, default_filter: "all", bidirectional: !heads().masked, layer: within, head: state.head });
-    } else {
-      this.post({ ...shared, attention: [one], default_filter: "0", layer: state.layer, heads: null, include_layers: layers,
-        include_heads: Array.from({ length: count }, (_, i) => i), total_heads: count });
+      Object.assign(one, { queries: nested(queries), keys: nested(keys) });
+      return this.post({ ...shared, attention: { all: one }, default_filter: "all", bidirectional: !masked, layer: state.layer - layers[0], head: state.head });
     }
-    const words = { moment: momentWords(), layer: state.layer, heads: say(count === 1 ? "one_head_each" : "heads_each", { n: count }),
-      which: say(layers.length === 1 ? "layers_one" : layers.length === all ? "layers_all" : "layers_some", { first: layers[0], last: layers.at(-1), layers: all }) };
-    const said = [say(`bertviz_caption.${state.focus}`, words)];
-    if (vectors && Math.abs(vectors.scale * Math.sqrt(vectors.arrays.keys.shape.at(-1)) - 1) > 1e-6) said.push(say("bertviz_scale"));
-    if (vectors && ["alibi", "t5"].includes(shown.story.shape.position)) said.push(say("bertviz_bias"));
-    sayInto(this.caption, sentences(...said));
+    this.post({ ...shared, attention: [one], default_filter: "0", layer: state.layer, heads: null, include_layers: layers, include_heads: Array.from({ length: count }, (_, i) => i), total_heads: count });
   }
 
   // the room there is, and the page's own colours
@@ -98,6 +91,7 @@ export class BertViz {
   post(message) {
     this.frame.removeAttribute("data-drawn");
     this.sent = message;
+    this.step = this.stack.steps[state.snapshot];
     this.frame.contentWindow.postMessage(message, "*");
   }
 
@@ -106,10 +100,9 @@ export class BertViz {
     if (data.key) document.body.dispatchEvent(new KeyboardEvent("keydown", { key: String(data.key), bubbles: true })); // a frame keeps its keys
     if (data.height) this.frame.style.height = `${Math.ceil(data.height)}px`;
     if (data.svg) this.gotSvg?.(data.svg);
-    if (data.drawn) {
-      this.frame.setAttribute("data-drawn", step());
-      this.say(null);
-    }
+    if (!data.drawn) return;
+    this.frame.setAttribute("data-drawn", this.step);
+    this.element.classList.remove("loading");
   }
 
   // drawn again for the new room, once it has settled
@@ -117,29 +110,18 @@ export class BertViz {
     clearTimeout(this.timer);
     if (!this.holder.clientWidth) return;
     this.timer = setTimeout(() => {
-      if (this.sent && isBertViz() && this.surroundings().room !== this.sent.room) this.post({ ...this.sent, ...this.surroundings() });
+      if (this.sent && !this.element.hidden && this.surroundings().room !== this.sent.room) this.post({ ...this.sent, ...this.surroundings() });
     }, 200);
   }
 
-  // a sentence in place of the frame; null: the frame
-  say(sentence) {
-    this.status.hidden = sentence === null;
-    this.status.textContent = sentence ?? "";
-    this.holder.hidden = this.keep.hidden = this.caption.hidden = sentence !== null;
-  }
-
   async save(kind) {
-    const name = `${state.run}-${state.group}-bertviz-${state.focus}-step${step()}.${kind}`;
+    const name = `${this.stack.file}-bertviz-${state.focus}-step${this.step}.${kind}`;
     if (kind === "csv") return save(name, new Blob([this.csv()], { type: "text/csv" }));
-    const svg = await this.svg();
-    save(name, kind === "svg" ? new Blob([svg], { type: "image/svg+xml" }) : await rasterised(svg));
-  }
-
-  svg() {
-    return new Promise((resolve) => {
+    const svg = await new Promise((resolve) => {
       this.gotSvg = resolve;
       this.frame.contentWindow.postMessage({ ask: "svg" }, "*");
     });
+    save(name, kind === "svg" ? new Blob([svg], { type: "image/svg+xml" }) : await rasterised(svg));
   }
 
   csv() {
@@ -147,6 +129,11 @@ export class BertViz {
     attn.forEach((layer, l) => layer.forEach((head, h) => head.forEach((row, q) => row.forEach((weight, k) => lines.push([this.layers[l], h, q, k, weight].join(","))))));
     return lines.join("\n") + "\n";
   }
+}
+
+function shortened(token) {
+  const letters = [...token.slice(0, 4 * LETTERS)];
+  return letters.length > LETTERS ? `${letters.slice(0, LETTERS - 1).join("")}…` : token;
 }
 
 // a tensor as lists within lists, as BertViz takes them

@@ -11,8 +11,19 @@ import { loadWords, sayInto } from "./words.js";
 
 const KEPT = 24; // answers whose arrays are kept in the page
 const loads = new Map(), tied = new Map(), offers = new Map();
+const fits = (when) => Object.entries(when).every(([key, values]) => values.includes(state[key]));
+const chosen = (value) => (value?.by ? chosen(value.among[state[value.by]]) : value ?? null); // app/components/live_plot.py: by_state
+const choosing = (value) => (value?.by ? [value.by, ...Object.values(value.among).flatMap(choosing)] : Object.keys({ ...value?.of, ...value?.only }));
+const INPUT = ["run", "text", "heldOut"];
+const differs = (keys, of) => state.run !== null && keys.some((key) => key in of && JSON.stringify(of[key]) !== JSON.stringify(state[key] ?? null));
 
-function arraysAt(address) {
+// what is shown is of another run or input, or of another cell, until the answer comes
+function mark(element, of = {}) {
+  element.classList.toggle("stale", differs(INPUT, of));
+  element.classList.toggle("waiting", differs(Object.keys(of), of));
+}
+
+export function arraysAt(address) {
   if (!address) return Promise.resolve({});
   if (!loads.has(address)) {
     loads.set(address, fetch(new URL(address, document.baseURI)).then(async (answer) => {
@@ -30,18 +41,28 @@ export async function livePlot(element, props, watch) {
   await loadWords();
   const parent = element.querySelector(".view");
   const picture = new Picture(parent, { className: props.classes, keep: props.keep,
-    about: () => (props.value?.about ? evaluate(props.value.about, picture.figure.context) : "") });
-  const fits = () => Object.entries(props.when).every(([key, values]) => values.includes(state[key]));
-  let drawn = null;
-  const show = async () => {
-    const { value } = props, wanted = value && fits() ? value : null;
-    if (!wanted) return void (drawn = picture.show(null) ?? null);
-    const arrays = await arraysAt(value.arrays);
-    if (value !== props.value || !fits() || drawn === value) return;
-    drawn = value;
-    picture.show(value.spec, arrays);
+    about: () => (drawn?.about ? evaluate(drawn.about, picture.figure.context) : "") });
+  let drawn = null, lasting = null; // the last value that is not for one state only
+  const wantedNow = () => {
+    if (!props.value?.only) lasting = props.value;
+    const { only } = props.value ?? {};
+    return fits(props.when) ? chosen(only && differs(Object.keys(only), only) ? lasting : props.value) : null;
   };
-  on(Object.keys(props.when), show);
+  const show = async () => {
+    const wanted = wantedNow();
+    mark(picture.element, drawn?.of);
+    if (!wanted) return void (drawn = picture.show(null) ?? null);
+    const arrays = await arraysAt(wanted.arrays);
+    if (wanted !== wantedNow() || drawn === wanted) return;
+    drawn = wanted;
+    picture.element.className = `figure live ${props.classes} ${wanted.classes ?? ""}`;
+    mark(picture.element, drawn.of);
+    picture.show(wanted.spec, arrays);
+  };
+  onAny((changed) => {
+    const keys = new Set([...Object.keys(props.when), ...choosing(props.value), ...choosing(lasting)]);
+    if (changed.some((key) => keys.has(key))) show();
+  });
   watch("value", show);
   await show();
 }
@@ -53,9 +74,8 @@ export async function liveText(element, props, watch) {
   if (props.role) text.setAttribute("role", props.role);
   element.querySelector(".view").append(text);
   let arrays = {}, keys = new Set();
-  const fits = () => Object.entries(props.when).every(([key, values]) => values.includes(state[key]));
   const write = () => {
-    const sentence = props.value && fits() ? evaluate(props.value.text, { arrays, state }) : "";
+    const sentence = props.value && fits(props.when) ? evaluate(props.value.text, { arrays, state }) : "";
     text.hidden = !sentence?.length;
     if (Array.isArray(sentence)) text.replaceChildren(...sentence.map((part) => make("span", { class: "pill" }, part)));
     else sayInto(text, sentence ?? "");
@@ -75,7 +95,7 @@ export async function liveText(element, props, watch) {
 
 // app/components/page_state.py: Controls
 export function controls(element, props, trigger, watch) {
-  const { identifier, keys, names } = props, last = {}, offered = { ...names, ...Object.fromEntries(offers) }, shown = {};
+  const { identifier, keys, names, first } = props, last = {}, offered = { ...names, ...Object.fromEntries(offers) }, shown = {};
   let language = "en"; // of the names that Python has written
   const changesOf = (key) => {
     const changes = {}, value = state[key] ?? null;
@@ -96,15 +116,18 @@ export function controls(element, props, trigger, watch) {
     trigger("change");
   };
   tied.set(identifier, { follow, offer, last });
-  watch("value", () => {
+  const tell = () => {
     const { state: told = {}, choices = {}, visible = {} } = props.value ?? {};
     for (const [key, list] of Object.entries(choices)) offered[key] = Object.assign(list, { changed: true });
     for (const [key, is] of Object.entries(visible)) shown[key] = { visible: is, changed: true };
     set(told);
     trigger("change");
-  });
+  };
+  watch("value", tell);
   for (const key of keys) last[key] = undefined;
+  set(Object.fromEntries(keys.filter((key) => !(key in state)).map((key) => [key, first[key]])));
   on([...keys, "language"], () => trigger("change"));
+  if (props.value && !differs(Object.keys(props.value.of), props.value.of)) tell();
   trigger("change");
 }
 
@@ -112,15 +135,21 @@ const inLanguage = (name) => (typeof name === "object" ? name[state.language] ??
 
 // app/components/page_state.py: Question
 export function question(element, props) {
-  const asked = () => Object.fromEntries(props.keys.map((key) => [key, state[key] ?? null]));
+  const read = (keys) => Object.fromEntries(keys.map((key) => [key, state[key] ?? null]));
+  let timer = null;
   const ask = () => {
+    if (!fits(props.when) || (props.keys.includes("run") && !state.run)) return;
     if (!element.closest(".tabitem, #sidebar, #timeline")?.checkVisibility()) return;
-    const now = asked();
-    if (now.run === null) return; // there is none yet
-    if (JSON.stringify(now) === JSON.stringify(props.value)) return;
-    props.value = now; // Gradio tells of the change
+    const now = read(props.keys), known = Object.fromEntries(props.keys.map((key) => [key, props.value?.[key]]));
+    if (JSON.stringify(now) === JSON.stringify(known)) return;
+    props.value = { ...now, ...read(props.also) }; // Gradio tells of the change
   };
-  on(props.keys, ask);
+  const soon = () => {
+    clearTimeout(timer);
+    if (props.rest) timer = setTimeout(ask, props.rest);
+    else ask();
+  };
+  on([...props.keys, ...Object.keys(props.when)], soon);
   on(["tab"], () => requestAnimationFrame(ask));
   ask();
 }
@@ -129,6 +158,15 @@ export function question(element, props) {
 export function offer(key, choices) {
   offers.set(key, Object.assign([...choices], { changed: true }));
   for (const one of tied.values()) one.offer(key, choices);
+}
+
+// app/components/page_state.py: Derived
+export function derived(element, props) {
+  onAny(async (changed, given) => {
+    const { value } = props;
+    if (!value || !props.keys.some((key) => changed.includes(key)) || Object.keys(value.set).some((key) => given.includes(key))) return;
+    set(evaluate(value.set, { arrays: await arraysAt(value.arrays), state }));
+  });
 }
 
 // What listeners in the page call: app/components/page_state.py. A control is not told its own value again: it may have

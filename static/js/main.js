@@ -1,12 +1,12 @@
 // Mounts the parts of the page as Gradio brings them up; the first one to come starts the session.
 
-import { mountAttention } from "./attention.js";
 import { watchConnection } from "./connection.js";
 import { mountHeader } from "./header.js";
 import { begin } from "./session.js";
 import "./sidebar.js";
 import { set, show, shown } from "./store.js";
 import { watchTabs } from "./tabs.js";
+import "./token_links.js";
 import { mountTimeline } from "./timeline.js";
 import { followLanguage, loadWords, wasChosen } from "./words.js";
 
@@ -14,11 +14,8 @@ const VIEWS = {
   header: mountHeader,
   timeline: mountTimeline,
   train: lazy("./train.js", "mountTrain"),
-  attention: mountAttention,
-  build: lazy("./build.js", "mountBuild"),
   gates: lazy("./gates.js", "mountGates"),
   positions: lazy("./positions.js", "mountPositions"),
-  generate: lazy("./generate.js", "mountGenerate"),
 };
 
 const words = Promise.all([loadWords(), followLanguage()]);

@@ -1,6 +1,6 @@
 // Reads what app/payload.py packs: a JSON header and typed arrays behind it, without copying them (but those in half precision).
 
-const TYPES = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, i4: Int32Array, f2: Uint16Array };
+const TYPES = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, u2: Uint16Array, i4: Int32Array, f2: Uint16Array };
 
 export class Tensor {
   constructor(data, shape, unit = 1) {

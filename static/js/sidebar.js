@@ -1,16 +1,17 @@
 // The parts of the sidebar that change with every letter typed: tokens, the answer, a refusal; the list of runs, with those
 // trained in this browser (app/sidebar.py describes the rest).
 
-import { ANOTHER, isCheckpoint } from "./checkpoints.js";
 import { offer } from "./components.js";
 import { make } from "./dom.js";
 import { sentences } from "./sentences.js";
-import { chooseInput, chooseRun } from "./session.js";
+import { chooseInput, chooseRun, refreshRuns } from "./session.js";
 import { on, set, show, shown, state } from "./store.js";
 import { forgetKey, nameOf, rememberName } from "./train_keys.js";
 import { inLanguage, language, loadWords, say } from "./words.js";
 
 const PAUSE_MS = 350; // after the last key, before the input is read
+const ANOTHER = "checkpoint:?"; // no run: opens the form (app/components/checkpoint_card.py)
+const isCheckpoint = (name) => name.startsWith("checkpoint:");
 let timer = null;
 
 on(["typed"], () => {
@@ -24,10 +25,12 @@ on(["look"], () => {
 on(["picked"], () => {
   if (state.picked && state.picked !== state.run && !isCheckpoint(state.picked)) chooseRun(state.picked);
 });
-on(["opened"], () => {
-  if (state.opened && state.opened === state.picked && state.opened !== state.run) chooseRun(state.opened);
+on(["opened"], async () => {
+  if (!state.opened || state.opened !== state.picked || state.opened === state.run) return;
+  await refreshRuns();
+  chooseRun(state.opened);
 });
-on(["run", "story", "problem"], () => {
+on(["loading", "story"], () => {
   if (state.run && !shown.loading && !(shown.problem && isCheckpoint(state.picked))) set({ picked: state.run, opened: null });
 });
 on(["runs", "run", "language"], async () => {

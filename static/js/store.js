@@ -16,7 +16,7 @@ export const DEFAULTS = {
   head: 0,
   query: null, // the chosen cell of a map
   key: null,
-  focus: "map", // or "arcs"
+  focus: "map", // or "arcs", "rollout", "head", "model", "neuron" (BertViz)
   recurrent_layer: null, // "layers.0.fwd"
   gate: "hidden", // or state
   unit: 0,
@@ -44,7 +44,6 @@ export const DEFAULTS = {
   modelScheme: "none", // of the model that reads it
   part: null, // id of the selected part of the Build tab's model
   partHead: 0, // which head of the activations at it
-  compared: 0, // 1: the first of two configurations, 2: the second; 0: there is one
   recipe: { family: "lstm", task: "parity", variant: "default", model: {}, task_options: {}, training: {}, seed: 0 }, // to be trained next; only what differs from its variant
   trained: null, // key of the run in focus on the Train tab
   trainScale: "log", // its steps: or "linear"
@@ -53,6 +52,24 @@ export const DEFAULTS = {
 
 export const state = {
   ...DEFAULTS,
+  attentionOf: null, // run and input for which group, layer, head and cell were chosen
+  long: false, // are exact maps and arithmetic asked for one head at a time?
+  build: { a: null, b: null, side: "a" }, // configurations of the Build tab, {family, options}: null is the run's, or no second one
+  built: null, // as they are drawn: {a, b, run}
+  refused: null, // the option of the last one that could not be drawn,
+  refusal: "", // and why not
+  folded: { open: null, unrolled: [] }, // parts of the model's diagram: null is the first level
+  copies: {}, // id of a group of equal parts → which of them is named
+  side: "a", // of the Generate tab: the chosen way of writing
+  token: 0, // and token of its text
+  node: -1, // the chosen candidate of its beams
+  treeSide: "a", // the way whose beams are drawn
+  written: 1e5, // tokens that are shown of both texts
+  masks: null, // positions; null: as in the input
+  spanStart: -9, // a cell of the scores of spans, of tags; outside: none
+  spanEnd: -9,
+  latticeRow: -9,
+  latticeColumn: -9,
   trainStep: null, // the step that is pointed at on the charts of Train
   fineTuningLabels: null, // index of the number of labels that is pointed at
   picked: null, // in the list of runs: the run, or a checkpoint that is being offered
@@ -65,26 +82,8 @@ export const state = {
   large: false, // type to be read from the last row
 };
 
-// What belongs to the state but is too large for a link: the run's story, the look at its input, and what of the state these
-// came with.
-export const shown = { runs: [], story: null, look: null, jobs: [], opening: null };
-
-// What a link may say of an input: below which number, or one of which names; null: nothing is known of it.
-const heads = (look, values) => look.heads.find(({ name }) => name === values.group)?.shape ?? null;
-export const CLAMPED = {
-  group: (look) => look.heads.map(({ name }) => name),
-  layer: (look, values) => heads(look, values)?.[1] ?? null,
-  head: (look, values) => heads(look, values)?.[2] ?? null,
-  query: (look, values) => rows(look, values, "queries"),
-  key: (look, values) => rows(look, values, "keys"),
-  recurrent_layer: (look) => look.recurrent_layers.map(({ name }) => name),
-  time: (look, values) => look.axes[look.recurrent_layers.find(({ name }) => name === values.recurrent_layer)?.axis]?.length ?? null,
-};
-
-function rows(look, values, side) {
-  const stack = look.heads.find(({ name }) => name === values.group);
-  return stack ? look.axes[stack[side]]?.length ?? null : null;
-}
+// What belongs to the state but is too large for a link: the run's story and the look at its input.
+export const shown = { runs: [], story: null, look: null, jobs: [] };
 
 // Keys that a link has named keep their values until a person does something: what opens late begins with them.
 let held = new Set();
@@ -104,19 +103,20 @@ export function set(changes) {
   const changed = Object.keys(changes).filter((key) => !held.has(key) && JSON.stringify(state[key]) !== JSON.stringify(changes[key]));
   if (!changed.length) return;
   for (const key of changed) state[key] = changes[key];
-  notify(changed);
+  notify(changed, Object.keys(changes));
 }
 
 export function show(changes) {
   Object.assign(shown, changes);
-  notify(Object.keys(changes));
+  notify(Object.keys(changes), Object.keys(changes));
 }
 
-function notify(changed) {
+// changed: keys that have another value; given: all that were set
+function notify(changed, given) {
   for (const { keys, listener } of listeners) {
     if (keys && !keys.some((key) => changed.includes(key))) continue;
     try {
-      listener(changed);
+      listener(changed, given);
     } catch (error) {
       reportError(error); // told to the console; the other views go on
     }

@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 import torch
 import torchcrf
-from fastapi.testclient import TestClient
 
 import core
-from app import payload
-from app.main import make_app
 from app.service.generation import answers
 from app.service.inputs import held_out_input, input_from_text
 from app.service.runs import run_registry
 from core.runs.recipes import make_recipe
 from core.runs.run import Run
+from tests.words import chinese
 
 REPORT = "Disney Group hired Paris on 28 September 2020."
 
@@ -25,8 +23,8 @@ REPORT = "Disney Group hired Paris on 28 September 2020."
 def answer(name: str, text: str | None = None, masks: list[int] | None = None, index: int = 3):
     run = run_registry.open_run(name).run
     model_input = held_out_input(run, index) if text is None else input_from_text(run, text)
-    header, arrays = payload.unpack(answers.pack_answer(run, model_input, run.snapshots[-1].step, masks))
-    return run, model_input, header, arrays
+    result = answers.answer(run, model_input, run.snapshots[-1].step, masks)
+    return run, model_input, result.header, result.arrays
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +100,8 @@ def test_the_answer_to_a_question_is_the_best_of_all_pairs():
     run = Run(make_recipe("bert", "questions", model={"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16}), 0)
     run.model.eval()
     model_input = held_out_input(run, 2)
-    header, arrays = payload.unpack(answers.pack_answer(run, model_input, 0))
+    result = answers.answer(run, model_input, 0)
+    header, arrays = result.header, result.arrays
     start, end = arrays["scores"]
     pairs = {(i, j): start[i] + end[j] for i in range(len(start)) for j in range(i, len(start))}
     total = sum(np.exp(list(pairs.values())))
@@ -145,7 +144,8 @@ def test_a_classifier_of_two_sentences_gets_their_segments():
     run = Run(make_recipe("bert", "next sentence", model={"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16}), 0)
     run.model.eval()
     model_input = held_out_input(run, 0)
-    header, arrays = payload.unpack(answers.pack_answer(run, model_input, 0))
+    result = answers.answer(run, model_input, 0)
+    header, arrays = result.header, result.arrays
     ids, _, segments = model_input.batch.inputs
     assert segments.any()
     for t, length in enumerate(header["lengths"]):
@@ -184,15 +184,16 @@ def test_next_sentence_is_predicted_with_nothing_masked():
     assert header["follows"]["right"] == int(model_input.batch.next_sentence[0])
 
 
-def test_invalid_requests_are_refused_with_a_sentence():
-    client = TestClient(make_app())
-    for body, word in [
-        ({"run": "copy-transformer", "text": "a b", "step": 0}, "writes"),
-        ({"run": "entities-crf", "text": "<script>alert(1)</script>", "step": 0}, "<"),
-        ({"run": "entities-crf", "text": "", "step": 0}, "empty"),
-        ({"run": "masked-bert", "text": "the", "step": 0, "masks": ["x"]}, "masks"),
-        ({"run": "nobody", "step": 0}, "nobody"),
-    ]:
-        response = client.post("/api/reply", json=body)
-        assert response.status_code == 422
-        assert word in response.json()["problem"]["en"] and response.json()["problem"]["zh"]
+@pytest.mark.parametrize(
+    ("name", "text", "word"),
+    [
+        ("copy-transformer", "a b", "writes"),
+        ("entities-crf", "<script>alert(1)</script>", "<"),
+        ("entities-crf", "", "empty"),
+        ("nobody", "a", "nobody"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_with_a_sentence(name, text, word):
+    with pytest.raises(core.InputError, match=word) as error:
+        answer(name, text)
+    assert chinese(error.value)

@@ -8,19 +8,26 @@ from fastapi.testclient import TestClient
 
 import core
 from app import payload
-from app.i18n import WORDS
+from app.figures.attention import one_head
+from app.i18n import WORDS, in_all_languages
 from app.routes import router
 from app.routes.errors import add_error_handlers
-from app.service import attention_arithmetic, bertviz_frame
-from app.service.attention_stack import GRID_SIDE
+from app.routes.runs import input_arrays
+from app.service import attention_arithmetic
+from app.service.array_store import array_store
+from app.service.attention_figures import stack_views
+from app.service.attention_stack import GRID_SIDE, allocate_weights, tile_side, unit
 from app.service.inputs import held_out_input, input_from_text
 from app.service.runs import shipped
 from app.service.snapshot_arrays import collect_arrays
+from app.tabs import attention_answers
+from app.tabs.attention_plots import attention_plots
 from core import InputError
 from core.analysis import measures
 from core.runs.recipes import make_recipe
 from core.runs.run import Run
 from core.training.optimisers import load_parameters
+from tests.app.sent_arrays import sent_arrays
 
 SMALL = {"n_layers": 2, "n_heads": 2, "d_model": 16, "d_ff": 16}
 RECURRENT = {"n_layers": 2, "d_embed": 8, "d_hidden": 12}
@@ -164,7 +171,7 @@ def test_vectors_are_refused_where_there_is_no_product():
 def test_measures_and_rollout_are_those_of_the_captured_weights(kind):
     run = short_run(kind)
     model_input = held_out_input(run, 0)
-    header, arrays = payload.unpack(collect_arrays(run, model_input).pack())
+    header, arrays = sent_arrays(collect_arrays(run, model_input))
     tape = capture_snapshot(run, model_input, -1)
     for group in header["heads"]:
         name, weights = group["name"], torch.stack([tape[point][0] for point in group["points"]])
@@ -185,7 +192,7 @@ def test_measures_and_rollout_are_those_of_the_captured_weights(kind):
 def test_a_downsampled_source_has_one_name_for_every_few_tokens():
     run = Run(make_recipe("transformer", "copy", model={**SMALL, "downsample": 3}))
     model_input = held_out_input(run, 0)
-    header, arrays = payload.unpack(collect_arrays(run, model_input).pack())
+    header, arrays = sent_arrays(collect_arrays(run, model_input))
     cross = next(group for group in header["heads"] if group["name"] == "decoder.cross")
     names = header["axes"][cross["keys"]]
     assert " ".join(names) == " ".join(model_input.source)
@@ -201,74 +208,152 @@ def client() -> TestClient:
     return TestClient(app)
 
 
-TRANSLATION = {"run": "translation-transformer", "text": "will this child steal the flower?"}  # 8 tokens, 9 written
-ONE_CELL = {"steps": [0], "points": ["blocks.0.attn"], "query": 4, "key": 1}
-REQUEST = {"run": "induction-gpt", "text": "q k d q k d q", "step": 0, "point": "blocks.1.attn", "head": 2}
+TRANSLATION = ["translation-transformer", "will this child steal the flower?", 0, None]  # 8 tokens, 9 written
+ASKED = {
+    "attentionOf": ["induction-gpt", "q k d q k d q", 0, None],
+    "group": "blocks", "layer": 1, "head": 2, "query": 4, "snapshot": 0, "focus": "map",
+}  # fmt: skip
+
+
+def packed_of(value) -> dict[str, np.ndarray]:
+    """The arrays of a value for a `LivePlot`."""
+    return payload.unpack(array_store.get(value["arrays"].rpartition("/")[2]))[1]
 
 
 @pytest.mark.parametrize("index", [0, 10, -1])
-def test_one_exact_head_and_rollout_come_as_bytes(client, index):
+def test_one_exact_head_rollout_and_row_are_those_of_the_tape(index, monkeypatch):
     run = shipped.load("induction-gpt").run
-    model_input, step = input_from_text(run, REQUEST["text"]), run.snapshots[index].step
+    snapshot = index % len(run.snapshots)
+    model_input, step = input_from_text(run, ASKED["attentionOf"][1]), run.snapshots[index].step
     tape = capture_snapshot(run, model_input, index)
-    header, arrays = payload.unpack(client.post("/api/head", json={**REQUEST, "step": step}).content)
-    np.testing.assert_allclose(arrays["exact.weights"].squeeze(), tape["blocks.1.attn.weights"][0, 2], atol=1e-6)
-    hidden = header["figures"]["one_head"]["figure"]["layout"]["shapes"][1]["path"]
+    monkeypatch.setattr(attention_answers, "stack_of", pooled_stack(attention_answers.stack_of))
+    (value,) = attention_answers.show_exact({**ASKED, "snapshot": snapshot})
+    np.testing.assert_allclose(
+        packed_of(value)["exact.weights"].squeeze(), tape["blocks.1.attn.weights"][0, 2], atol=1e-6
+    )
+    assert value["only"]["snapshot"] == snapshot and value["only"]["head"] == 2
+    hidden = value["spec"]["figure"]["layout"]["shapes"][1]["path"]
     assert hidden.count("M") == 6 and not tape["blocks.1.attn.mask"][0, 0].all(), (
         "a rectangle in each row but the last"
     )
-    points = ["blocks.0.attn", "blocks.1.attn"]
-    _, arrays = payload.unpack(client.post("/api/rollout", json={**REQUEST, "step": step, "points": points}).content)
-    weights = torch.stack([tape[f"{point}.weights"][0] for point in points])
-    np.testing.assert_allclose(arrays["exact.rollout"].squeeze(), measures.rollout(weights)[-1], atol=1e-6)
-    cells = {"steps": [0, step], "points": points, "query": 4, "key": 1}
-    header, numbers = payload.unpack(client.post("/api/cells", json={**REQUEST, **cells}).content)
-    assert header["kind"] == "dot"
-    numbers |= {name: numbers[f"terms.{name}"] for name in "qk"}
-    for layer, point in enumerate(points):
-        for head in range(4):
-            alone = attention_arithmetic.weight_arithmetic(
-                run, model_input, step, point, head, 4, 1
-            )  # earlier layers run fused there
-            for part in ("q", "k", "terms", "dot", "score", "exp", "sum_exp", "weight"):
-                np.testing.assert_allclose(numbers[part][1, layer, head], alone[part], rtol=1e-4, atol=1e-5)
+    (value,) = attention_answers.show_exact({**ASKED, "snapshot": snapshot, "focus": "rollout"})
+    weights = torch.stack([tape[f"blocks.{layer}.attn.weights"][0] for layer in range(2)])
+    np.testing.assert_allclose(packed_of(value)["exact.rollout"].squeeze(), measures.rollout(weights)[-1], atol=1e-6)
+    everywhere = {key: value for key, value in ASKED.items() if key not in ("snapshot", "layer")}
+    for asked in (everywhere, {**ASKED, "snapshot": snapshot}):
+        numbers, terms = attention_answers.explain_row(asked)
+        arrays = packed_of(terms)
+        assert numbers["arrays"] == terms["arrays"], "fetched once"
+        for layer in range(2) if "layer" not in asked else [1]:
+            for head in range(4):
+                cell = attention_arithmetic.weight_arithmetic(
+                    run, model_input, step, f"blocks.{layer}.attn", head, 4, 1
+                )
+                place = (0, 0, head) if "layer" in asked else (snapshot, layer, head)
+                np.testing.assert_allclose(arrays["terms"][(*place, 1)], cell["terms"], rtol=1e-4, atol=1e-5)
+                np.testing.assert_allclose(arrays["terms.q"][place], cell["q"], rtol=1e-4, atol=1e-5)
+                np.testing.assert_allclose(arrays["terms.k"][(*place, 1)], cell["k"], rtol=1e-4, atol=1e-5)
+                for name, part in (("dot", "dot"), ("score", "score"), ("exp", "exp"), ("weight", "weight")):
+                    assert arrays[f"cell.{name}"][(*place, 1)] == pytest.approx(cell[part], rel=1e-4, abs=1e-5)
+                assert arrays["cell.total"][place] == pytest.approx(cell["sum_exp"], rel=1e-4)
+
+
+def pooled_stack(stack_of):
+    """As of an input so long that its maps are pooled."""
+    return lambda asked: stack_of(asked) | {"pooled": 2}
 
 
 @pytest.mark.parametrize(
-    "path, wrong",
+    "answer, wrong",
     [
-        ("cells", {"steps": [7_777]}),
-        ("cells", {"query": 99}),
-        ("cells", {"key": 7}),
-        ("cells", {"points": ["blocks.9.attn"]}),
-        ("cells", {"points": ["*"]}),
-        ("cells", {"text": "</script><img src=x onerror=alert(1)>"}),
-        ("cells", {"run": "nobody"}),
-        ("head", {"head": 4}),
-        ("head", {"point": "<b>"}),
-        ("rollout", {"points": ["blocks.0.attn", "nowhere"]}),
-        ("rollout", {**TRANSLATION, "points": ["encoder.blocks.0.attn", "decoder.blocks.0.attn"]}),
-        ("rollout", {**TRANSLATION, "points": ["decoder.blocks.0.cross"]}),
-        ("rollout", {"points": ["blocks.*.attn"]}),
-        ("rollout", {"step": 7_777, "points": ["blocks.0.attn"]}),
-        ("vectors", {"points": ["nowhere"]}),
-        ("vectors", {"points": ["blocks.0"]}),
-        ("vectors", {"step": 7_777}),
-        ("vectors", {**TRANSLATION, "points": ["encoder.blocks.0.attn", "decoder.blocks.0.attn"]}),
-        ("vectors", {**TRANSLATION, "points": ["decoder.blocks.0.attn", "decoder.blocks.0.cross"]}),
+        ("explain_row", {"query": 99}),
+        ("explain_row", {"attentionOf": ["induction-gpt", "</script><img src=x onerror=alert(1)>", 0, None]}),
+        ("explain_row", {"attentionOf": ["nobody", "q k d", 0, None]}),
+        ("show_exact", {"head": 4}),
+        ("show_exact", {"attentionOf": TRANSLATION, "group": "decoder.cross", "layer": 0, "focus": "rollout"}),
     ],
 )
-def test_invalid_requests_are_refused_with_a_sentence_in_both_languages(client, path, wrong):
-    answer = client.post(f"/api/{path}", json={**REQUEST, **ONE_CELL, **wrong})
-    error = answer.json()["problem"]
-    assert error["en"] and error["zh"] and error["en"] != error["zh"]
+def test_invalid_questions_are_refused_with_a_sentence_in_both_languages(answer, wrong, monkeypatch):
+    monkeypatch.setattr(attention_answers, "stack_of", pooled_stack(attention_answers.stack_of))
+    with pytest.raises(InputError) as refused:
+        getattr(attention_answers, answer)({**ASKED, **wrong})
+    sentences = in_all_languages(refused.value.text)
+    assert sentences["en"] and sentences["zh"] and sentences["en"] != sentences["zh"]
 
 
-def test_too_many_vectors_are_refused_with_a_sentence(client, monkeypatch):
-    monkeypatch.setattr(bertviz_frame, "MAX_NUMBERS", 100)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["blocks.0.attn", "nowhere"],
+        ["encoder.blocks.0.attn", "decoder.blocks.0.attn"],
+        ["decoder.blocks.0.cross"],
+        ["blocks.*.attn"],
+    ],
+)
+def test_a_rollout_goes_through_self_attention_of_the_input_alone(wrong):
+    name, text, *_ = TRANSLATION if "decoder" in str(wrong) else ASKED["attentionOf"]
+    run = shipped.load(name).run
+    with pytest.raises(InputError):
+        attention_arithmetic.exact_rollout(run, input_from_text(run, text), run.snapshots[0].step, wrong)
+
+
+@pytest.mark.parametrize(
+    "name, points",
+    [
+        ("induction-gpt", ["nowhere"]),
+        ("induction-gpt", ["blocks.0"]),
+        ("translation-transformer", ["encoder.blocks.0.attn", "decoder.blocks.0.attn"]),
+        ("translation-transformer", ["decoder.blocks.0.attn", "decoder.blocks.0.cross"]),
+    ],
+)
+def test_vectors_of_points_that_cannot_be_stacked_are_refused(name, points):
+    run = shipped.load(name).run
+    with pytest.raises(InputError):
+        attention_arithmetic.query_key_vectors(
+            run,
+            input_from_text(run, ASKED["attentionOf"][1] if name == "induction-gpt" else TRANSLATION[1]),
+            run.snapshots[0].step,
+            points,
+        )
+
+
+def test_a_step_without_a_snapshot_is_refused():
+    run = shipped.load("induction-gpt").run
+    with pytest.raises(InputError, match="no snapshot of step 7777"):
+        attention_arithmetic.capture_at_step(run, held_out_input(run, 0), 7_777, "*")
+
+
+def test_too_many_vectors_are_refused_with_a_sentence(monkeypatch):
+    monkeypatch.setattr(attention_answers, "MAX_NUMBERS", 100)
     monkeypatch.setattr(attention_arithmetic, "query_key_vectors", lambda *arguments: pytest.fail("the model ran"))
-    answer = client.post("/api/vectors", json={**REQUEST, "points": ["blocks.0.attn"]})
-    assert "100" in answer.json()["problem"]["en"]
+    with pytest.raises(InputError, match="100"):
+        attention_answers.show_vectors(ASKED)
+
+
+def test_head_and_cell_are_kept_for_the_same_run_and_chosen_afresh_for_another():
+    run, text = "induction-gpt", "t g w b n h c s t g w b n h c s"
+    asked = {"run": run, "text": text, "heldOut": 0, "version": None, "snapshot": 19}
+    answer = attention_plots(run, text, None)
+    fresh = attention_answers.choose_focus(asked, answer)["state"]
+    views = stack_views(input_arrays(run, text, None), run)
+    shares = views["blocks"].measures["induction"].values[-1]
+    assert (fresh["layer"], fresh["head"]) == divmod(int(shares.argmax()), shares.shape[1])
+    before = {**asked, **fresh, "layer": 0, "head": 3, "query": 5, "key": 2}
+    kept = attention_answers.choose_focus(before, answer)["state"]
+    assert [kept[key] for key in ("layer", "head", "query", "key")] == [0, 3, 5, 2]
+    other = attention_answers.choose_focus({**before, "attentionOf": ["parity-bert", None, 0, None]}, answer)["state"]
+    assert (other["layer"], other["head"]) == (fresh["layer"], fresh["head"])
+
+
+def test_256_tokens_of_a_usual_model_are_exact_in_the_page():
+    shape = (6, 2, 4, 256, 256)
+    assert tile_side(shape) == 0 and unit(allocate_weights(*shape)) < 2e-5
+
+
+def test_no_role_is_claimed_of_three_tokens():
+    views = stack_views(input_arrays("induction-gpt", "q k d", None), "run")
+    assert not views["blocks"].role.values.any()
+    assert "so few tokens" in one_head(views["blocks"]).sentence()
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -286,7 +371,7 @@ def test_long_inputs_are_max_pooled_and_one_head_stays_exact():
     model = {**SMALL, "max_len": 400}
     run = Run(make_recipe("bert", "parity", model=model, task_options={"min_len": 300, "max_len": 300}))
     model_input = held_out_input(run, 0)
-    header, arrays = payload.unpack(collect_arrays(run, model_input).pack())
+    header, arrays = sent_arrays(collect_arrays(run, model_input))
     group, sent = header["heads"][0], arrays["blocks.weights"]
     side = group["pooled"]
     assert side > 1 and max(sent.shape[-2:]) <= GRID_SIDE
@@ -294,5 +379,5 @@ def test_long_inputs_are_max_pooled_and_one_head_stays_exact():
     exact, _ = attention_arithmetic.exact_head(run, model_input, 0, "blocks.1.attn", 1)
     torch.testing.assert_close(exact, weights[1])
     tile = weights[1, 2 * side : 3 * side, 5 * side : 6 * side].max()
-    unit = 255 if sent.dtype == np.uint8 else 1
-    assert sent[0, 1, 1, 2, 5] / unit == pytest.approx(float(tile), abs=1 / 255)
+    steps = {np.uint8: 255, np.uint16: 65535}.get(sent.dtype.type, 1)
+    assert sent[0, 1, 1, 2, 5] / steps == pytest.approx(float(tile), abs=1 / 255)

@@ -10,7 +10,6 @@ import torch
 from fastapi.testclient import TestClient
 
 import core
-from app import payload
 from app.main import make_app
 from app.service.generation import generation
 from app.service.inputs import MAX_INPUT_TOKENS
@@ -26,8 +25,8 @@ WRITERS = ["induction-gpt", "copy-transformer", "reverse-t5", "dates-bahdanau", 
 def generate(name: str, index: int = 3, **how):
     run = run_registry.open_run(name).run
     prompt = generation.make_prompt(run, None, index)
-    header, arrays = payload.unpack(generation.pack_generation(run, prompt, run.snapshots[-1].step, how))
-    return run, prompt, header, arrays
+    result = generation.write(run, prompt, run.snapshots[-1].step, how)
+    return run, prompt, result.header, result.arrays
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -124,7 +123,7 @@ def test_a_text_begins_as_in_training_and_goes_on():
     run = run_registry.open_run("characters-gru").run
     prompt = generation.make_prompt(run, "the ", 0)
     assert run.task.show(prompt.tokens) == ["<s>", "t", "h", "e", " "]
-    header, _ = payload.unpack(generation.pack_generation(run, prompt, run.snapshots[-1].step, {"max_new": 60}))
+    header = generation.write(run, prompt, run.snapshots[-1].step, {"max_new": 60}).header
     text = "the " + "".join(header["texts"][0]["tokens"][:-1])
     words = set(run.task._words)
     assert header["texts"][0]["tokens"][-1] == "</s>"
@@ -135,35 +134,49 @@ def test_an_early_snapshot_writes_worse():
     run = run_registry.open_run("translation-transformer").run
     prompt = generation.make_prompt(run, "will this child steal the flower?", 0)
     first, last = (
-        payload.unpack(generation.pack_generation(run, prompt, run.snapshots[at].step, {}))[0]["texts"][0]["tokens"]
-        for at in (0, -1)
+        generation.write(run, prompt, run.snapshots[at].step, {}).header["texts"][0]["tokens"] for at in (0, -1)
     )
     assert last[:-1] == run.task.show(prompt.expected) != first[: len(prompt.expected)]
 
 
-def test_invalid_requests_are_refused_with_a_sentence():
-    client = TestClient(make_app())
-    body = {"run": "translation-transformer", "text": "will this child steal the flower?", "step": 0}
-    for change, word in [
-        ({"how": {"temperature": 0}}, "temperature"),
-        ({"how": {"no_such": 1}}, "no_such"),
-        ({"text": "zzz"}, "zzz"),
-        ({"run": "parity-lstm"}, "does not write"),
-        ({"run": "nobody"}, "nobody"),
-    ]:
-        answer = client.post("/api/write", json=body | change)
-        assert answer.status_code == 422
-        assert word in answer.json()["problem"]["en"] and answer.json()["problem"]["zh"]
+def write(name: str, text: str, how: dict | None = None) -> None:
+    run = run_registry.open_run(name).run
+    generation.write(run, generation.make_prompt(run, text, 0), 0, how or {})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "how", "word"),
+    [
+        ("translation-transformer", "will this child?", {"temperature": 0}, "temperature"),
+        ("translation-transformer", "will this child?", {"no_such": 1}, "no_such"),
+        ("translation-transformer", "zzz", {}, "zzz"),
+        ("parity-lstm", "2 3", {}, "does not write"),
+        ("nobody", "2 3", {}, "nobody"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_with_a_sentence(name, text, how, word):
+    with pytest.raises((core.InputError, core.ConfigError), match=word) as error:
+        write(name, text, how)
+    assert chinese(error.value)
 
 
 def test_max_new_is_limited_to_what_is_offered():
-    client = TestClient(make_app())
-    (max_new,) = (option for option in client.get("/api/write").json()["options"] if option["name"] == "max_new")
-    assert (max_new["low"], max_new["high"]) == (1, generation.MAX_NEW_TOKENS)
-    body = {"run": "induction-gpt", "text": "t g w b", "step": 0}
-    for max_new in (0, generation.MAX_NEW_TOKENS + 1):
-        problem = client.post("/api/write", json=body | {"how": {"max_new": max_new}}).json()["problem"]
-        assert problem["option"] == "max_new" and f"from 1 to {generation.MAX_NEW_TOKENS}" in problem["en"]
+    (max_new,) = (option for option in generation.decoding_options() if option.name == "max_new")
+    assert (max_new.low, max_new.high) == (1, generation.MAX_NEW_TOKENS)
+    for tokens in (0, generation.MAX_NEW_TOKENS + 1):
+        with pytest.raises(core.ConfigError, match=f"max_new.*from 1 to {generation.MAX_NEW_TOKENS}"):
+            write("induction-gpt", "t g w b", {"max_new": tokens})
+
+
+@pytest.mark.parametrize("how", [{}, {"strategy": "beam"}])
+def test_the_text_so_far_is_told_while_it_is_written(how):
+    run = run_registry.open_run("translation-transformer").run
+    prompt, told = generation.make_prompt(run, "will this child steal the flower?", 0), []
+    result = generation.write(run, prompt, run.snapshots[-1].step, how, on_tokens=told.append)
+    text = result.header["texts"][0]["tokens"]
+    assert [len(tokens) for tokens in told] == list(range(1, len(told) + 1)), "one token more each time"
+    if not how:
+        assert told == [text[:n] for n in range(1, len(text) + 1)]
 
 
 def test_a_text_ended_by_max_len_says_so():
@@ -171,7 +184,7 @@ def test_a_text_ended_by_max_len_says_so():
     most, step = run.model.config.max_len, run.snapshots[-1].step
     for tokens, full in ((most - 3, most), (5, None)):
         prompt = generation.make_prompt(run, "t " * tokens, 0)
-        header, _ = payload.unpack(generation.pack_generation(run, prompt, step, {"max_new": 20}))
+        header = generation.write(run, prompt, step, {"max_new": 20}).header
         assert header["full"] == full and len(header["texts"][0]["tokens"]) == (3 if full else 20)
 
 
@@ -186,7 +199,7 @@ def test_of_a_long_prompt_only_the_rows_that_are_sent_stay_in_memory(monkeypatch
     run = run_registry.open_run("induction-gpt").run
     prompt, rows_kept = generation.make_prompt(run, " ".join("tgwb" * 32), 0), []
     monkeypatch.setattr(generation, "stack_attention", lambda tape: rows_kept.extend(tape.values()) or {})
-    generation.pack_generation(run, prompt, run.snapshots[-1].step, {"max_new": 3})
+    generation.write(run, prompt, run.snapshots[-1].step, {"max_new": 3})
     assert [tuple(rows.shape) for rows in rows_kept] == [(4, 3, 130)] * 2
     assert all(rows.untyped_storage().nbytes() == rows.nbytes for rows in rows_kept), "the rest of each map is freed"
 
@@ -209,14 +222,12 @@ def test_a_prompt_may_be_as_long_as_can_be_shown_and_leaves_room_to_write():
 
 @pytest.mark.parametrize("option", ["\ud800", "a\udfff"])
 def test_an_option_that_is_no_text_is_refused_with_a_sentence(option):
-    client, body = TestClient(make_app()), {"run": "characters-gru", "text": "the ", "step": 0, "how": {option: 1}}
+    client = TestClient(make_app())
     for path, request in (
-        ("write", body),
-        ("build/plan", {"family": "gpt", "options": {option: 1}}),
+        ("build/diagram", {"family": "gpt", "options": {option: 1}}),
         ("look", {"run": "characters-gru", option: 1, "text": [option]}),
         ("look", {"run": option, "text": "a"}),
     ):
         headers = {"content-type": "application/json"}
         answer = client.post(f"/api/{path}", content=json.dumps(request), headers=headers)
         assert answer.status_code == 422 and answer.json()["problem"]["zh"]
-    assert "\\ud" in client.post("/api/write", content=json.dumps(body), headers=headers).json()["problem"]["option"]

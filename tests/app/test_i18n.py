@@ -2,6 +2,7 @@
 
 import importlib.util
 import string
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,13 @@ def pseudo(message: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def locales(tmp_path_factory) -> Path:
+def messages() -> Catalog:
+    """All messages in the code."""
+    return words.extract()
+
+
+@pytest.fixture(scope="module")
+def locales(messages, tmp_path_factory) -> Path:
     """A folder of locales with one file more: a pseudo-language that has every message."""
     folder = tmp_path_factory.mktemp("locales")
     for language, path in words.catalogues():
@@ -43,7 +50,7 @@ def locales(tmp_path_factory) -> Path:
         copied.parent.mkdir(parents=True)
         copied.write_bytes(path.read_bytes())
     catalogue = Catalog(locale="eo", header_comment="")
-    for message in words.extract():
+    for message in messages:
         if message.id:
             ids = message.id if isinstance(message.id, tuple) else (message.id,)
             strings = tuple(map(pseudo, ids))
@@ -84,37 +91,36 @@ def test_texts_are_translated_with_all_that_is_in_them():
         assert text_hook(text.to_dict()) == text and str(text_hook(text.to_dict())) == str(text)
 
 
-def problems_of(monkeypatch, tmp_path, change) -> list[str]:
+@pytest.fixture
+def problems_of(messages, monkeypatch, tmp_path) -> Callable[[Callable[[str], str]], list[str]]:
+    """The problems of the Chinese catalogue after a change of its text."""
     path = tmp_path / "static/locales/zh" / i18n.CATALOGUE
     path.parent.mkdir(parents=True)
-    path.write_text(change((ROOT / "static/locales/zh" / i18n.CATALOGUE).read_text("utf-8")), "utf-8")
-    messages = words.extract()
     monkeypatch.setattr(words, "ROOT", tmp_path)
-    return list(words.problems(messages))
+
+    def check(change: Callable[[str], str]) -> list[str]:
+        path.write_text(change((ROOT / "static/locales/zh" / i18n.CATALOGUE).read_text("utf-8")), "utf-8")
+        return list(words.problems(messages))
+
+    return check
 
 
-def test_the_catalogue_is_complete(monkeypatch, tmp_path):
-    assert problems_of(monkeypatch, tmp_path, str) == []
+def test_the_catalogue_is_complete(problems_of):
+    assert problems_of(str) == []
 
 
-def test_a_missing_translation_is_found(monkeypatch, tmp_path):
-    found = problems_of(
-        monkeypatch, tmp_path, lambda text: text.replace('msgstr "请裁剪梯度：clip = 1。"', 'msgstr ""')
-    )
+def test_a_missing_translation_is_found(problems_of):
+    found = problems_of(lambda text: text.replace('msgstr "请裁剪梯度：clip = 1。"', 'msgstr ""'))
     assert len(found) == 1 and "no translation of 'Clip it: clip = 1.'" in found[0]
 
 
-def test_a_stale_catalogue_is_found(monkeypatch, tmp_path):
-    stale = problems_of(
-        monkeypatch, tmp_path, lambda text: text + '\nmsgid "Nothing says this."\nmsgstr "没有人说。"\n'
-    )
+def test_a_stale_catalogue_is_found(problems_of):
+    stale = problems_of(lambda text: text + '\nmsgid "Nothing says this."\nmsgstr "没有人说。"\n')
     assert len(stale) == 1 and "out of date" in stale[0]
 
 
-def test_other_fields_are_found(monkeypatch, tmp_path):
+def test_other_fields_are_found(problems_of):
     wrong = problems_of(
-        monkeypatch,
-        tmp_path,
         lambda text: text.replace("请在 {low} 到 {high} 之间选择。", "请在 {low} 到 {top} 之间选择。"),
     )
     assert len(wrong) == 1 and "other fields" in wrong[0]

@@ -1,43 +1,53 @@
 """The heads of one model that are most similar to a head of another."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from app import payload
+from app.i18n import in_all_languages
 from app.service.inputs import input_from_text
 from app.service.runs import run_registry
+from app.service.similar_heads import Comparison, compare_heads
+from app.tabs.similar_heads import head_profiles, search
+from core import InputError
 from core.analysis.head_similarity import SIMILAR
-from tests.app.checkpoints.small_checkpoints import post
 
 MINILM = "checkpoint:all-MiniLM-L6-v2"
+TEXT = "t g w b n h c s t g w b n h c s"
+LAST = 10**9  # any step beyond stands for the last
 
 
-def test_the_previous_token_head_of_a_toy_is_found_in_minilm(client):
-    toy = run_registry.open_run("induction-gpt").run
-    request = {"run": "induction-gpt", "text": "t g w b n h c s t g w b n h c s", "step": toy.snapshots[-1].step}
-    answer = client.post("/api/like", json={**request, "point": "blocks.0.attn", "head": 3, "where": MINILM})
-    header, arrays = payload.unpack(answer.content)
-    best = header["best"][0]
+def compare(point: str, head: int, where: str, text: str = TEXT, step: int = LAST) -> Comparison:
+    toy, other = run_registry.open_run("induction-gpt").run, run_registry.open_run(where).run
+    step = toy.snapshots[-1].step if step == LAST else step
+    candidates = head_profiles(where, text)
+    names = ("induction-gpt", where)
+    return compare_heads(toy, input_from_text(toy, text), step, point, head, other, candidates, names)
+
+
+def test_the_previous_token_head_of_a_toy_is_found_in_minilm():
+    found = compare("blocks.0.attn", 3, MINILM)
+    best = found.best[0]
     assert (best["group"], best["layer"], best["head"]) == ("blocks", 0, 2) and best["likeness"] > SIMILAR
-    assert header["left_out"] == ["[CLS]", "[SEP]"] and header["of"]["left_out"] == [] and header["heads"] == 72
-    similarities = [entry["likeness"] for entry in header["best"]]
+    assert found.left_out == ["[CLS]", "[SEP]"] and found.of["left_out"] == [] and found.heads == 72
+    similarities = [entry["likeness"] for entry in found.best]
     assert len(similarities) == 5 and similarities == sorted(similarities, reverse=True)
     run = run_registry.open_run(MINILM).run
-    (tape,) = run.replay(*input_from_text(run, request["text"]).batch.inputs, "blocks.0.attn.weights")
-    np.testing.assert_allclose(arrays["best0.weights"], tape["blocks.0.attn.weights"][0, 2], atol=1e-6)
+    (tape,) = run.replay(*input_from_text(run, TEXT).batch.inputs, "blocks.0.attn.weights")
+    drawn = found.cards["best0"].arrays()["best0.weights"].values
+    np.testing.assert_allclose(drawn, tape["blocks.0.attn.weights"][0, 2], atol=1e-6)
     inner = tape["blocks.0.attn.weights"][0, 2, 1:-1, 1:-1]
     assert best["profile"]["previous"] == pytest.approx(float(inner.diagonal(-1).mean()), abs=1e-5)
 
 
-def test_a_head_is_not_compared_with_itself(client):
+def test_a_head_is_not_compared_with_itself():
     toy = run_registry.open_run("induction-gpt").run
-    request = {"run": "induction-gpt", "text": "t g w b n h c s t g w b n h c s", "point": "blocks.1.attn"}
     for head in range(4):
-        body = {**request, "head": head, "where": "induction-gpt"}
-        now, _ = payload.unpack(client.post("/api/like", json={**body, "step": toy.snapshots[-1].step}).content)
-        assert (1, head) not in [(entry["layer"], entry["head"]) for entry in now["best"]] and now["heads"] == 7
-        before, _ = payload.unpack(client.post("/api/like", json={**body, "step": toy.snapshots[-2].step}).content)
-        assert before["heads"] == 8, "the same head at a later step counts"
+        now = compare("blocks.1.attn", head, "induction-gpt")
+        assert (1, head) not in [(entry["layer"], entry["head"]) for entry in now.best] and now.heads == 7
+        before = compare("blocks.1.attn", head, "induction-gpt", step=toy.snapshots[-2].step)
+        assert before.heads == 8, "the same head at a later step counts"
 
 
 @pytest.mark.parametrize(
@@ -51,11 +61,14 @@ def test_a_head_is_not_compared_with_itself(client):
         ({"step": 999_999}, "no snapshot of step 999999"),
     ],
 )
-def test_invalid_requests_are_refused_with_a_sentence(client, changes, words):
-    toy = run_registry.open_run("induction-gpt").run
-    body = {
-        "run": "induction-gpt", "text": "t g w b t g w b", "step": toy.snapshots[-1].step,
-        "point": "blocks.0.attn", "head": 0, "where": "induction-gpt", **changes,
-    }  # fmt: skip
-    answer = post(client, "like", **body)
-    assert words in answer["problem"]["en"] and answer["problem"]["zh"]
+def test_questions_without_an_answer_are_refused_with_a_sentence(changes: dict[str, Any], words: str):
+    asked = {"point": "blocks.0.attn", "head": 0, "where": "induction-gpt", "text": "t g w b t g w b", **changes}
+    with pytest.raises(InputError) as refused:
+        compare(**asked)
+    sentences = in_all_languages(refused.value.text)
+    assert words in sentences["en"] and sentences["zh"] != sentences["en"]
+
+
+def test_what_loads_in_no_time_is_loaded_without_a_question():
+    *_, last = search(MINILM, "")
+    assert last[-1]["state"] == {"similarIn": MINILM, "similarOpen": True}

@@ -22,6 +22,7 @@ from core.runs.recipes import make_recipe
 from core.runs.run import Run
 from core.training.optimisers import load_parameters
 from core.training.snapshots import Snapshot
+from tests.app.sent_arrays import sent_arrays
 from tests.words import chinese
 
 
@@ -38,7 +39,7 @@ def test_payload_comes_back_as_it_went():
 def test_every_snapshot_shows_what_its_weights_compute(name):
     run = shipped.load(name).run
     model_input = held_out_input(run, 2)
-    header, arrays = payload.unpack(collect_arrays(run, model_input).pack())
+    header, arrays = sent_arrays(collect_arrays(run, model_input))
     assert header["steps"] == [snapshot.step for snapshot in run.snapshots]
     for index in (0, len(run.snapshots) // 2, -1):
         load_parameters(run.model, run.snapshots[index].weights)
@@ -176,9 +177,9 @@ def test_bert_says_whether_the_second_sentence_follows():
 def test_many_gates_travel_in_half_precision_and_too_many_are_refused(monkeypatch):
     run = shipped.load("parity-lstm").run
     model_input = held_out_input(run, 2)
-    _, exact = payload.unpack(collect_arrays(run, model_input).pack())
+    _, exact = sent_arrays(collect_arrays(run, model_input))
     monkeypatch.setattr(snapshot_arrays, "FLOAT32_STATE_BYTES", 1000)
-    _, arrays = payload.unpack(collect_arrays(run, model_input).pack())
+    _, arrays = sent_arrays(collect_arrays(run, model_input))
     names = [name for name in exact if name.startswith("layers.")]
     assert names and all(arrays[name].dtype == np.float16 for name in names)
     for name in names:

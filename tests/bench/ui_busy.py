@@ -53,7 +53,7 @@ def requests(salt: int) -> dict[str, tuple[str, list[dict[str, Any]]]]:
             "train/check",
             [{"family": "lstm", "task": "parity", "variant": "default", "seed": i} for i in numbers],
         ),
-        "a model is drawn": ("build/plan", [{"family": "gpt", "options": {"d_ff": 64 + i}} for i in numbers]),
+        "a model is drawn": ("build/diagram", [{"family": "gpt", "options": {"d_ff": 64 + i}} for i in numbers]),
         "an input is read": (
             "look",
             [

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 import core
 from core.models import is_encoder_decoder
@@ -44,39 +44,56 @@ def open_build(new_page: Callable[..., Page], size=(1440, 900), theme="light", l
 
 
 def choose_family(page: Page, name: str) -> None:
-    page.locator(f".build-families [data-value={name}]").click()
-    wait_for_diagram(page, {"family": name})
+    page.locator(f'.build-families [data-testid="{name}-radio-label"]').click()
+    wait_for_diagram(page, name)
 
 
 def choose_preset(page: Page, name: str) -> None:
     choose_family(page, core.PRESETS[name].family)
-    page.locator(f'.build-presets [data-value="{name}"]').click()
-    expect(page.locator(f'.build-presets [data-value="{name}"]')).to_have_attribute("aria-checked", "true")
-    wait_for_diagram(page, {})
+    chip = page.locator(f'.build-presets [data-testid="{name}-radio-label"]')
+    chip.click()
+    expect(chip.locator("input")).to_be_checked()
+    wait_for_diagram(page)
 
 
-def wait_for_diagram(page: Page, choice: dict[str, Any]) -> None:
-    """Until the diagram is that of the choice."""
-    family = choice.get("family")
+def wait_for_diagram(page: Page, family: str = "") -> None:
+    """Until what is chosen has been drawn."""
+    now = "(s.state.build[s.state.build.side] ?? s.state.built.run)"
+    same = "".join(
+        f" && JSON.stringify(s.state.built[s.state.build.side].{part}) === JSON.stringify({now}.{part})"
+        for part in ("family", "options")
+    )
+    wait_until(page, f"s.state.built && s.state.built[s.state.build.side]{same}")
     if family:
-        wait_until(page, f"s.state.build[s.state.build.side].family === '{family}'")
-    expect(page.locator(".build-middle.waiting")).to_have_count(0)
+        wait_until(page, f"s.state.built[s.state.build.side].family === '{family}'")
+
+
+def code_on_page(page: Page) -> str:
+    """The Python that builds what is drawn."""
+    return "\n".join(page.locator(".build-side > .build-code .cm-line").all_inner_texts()).replace("\xa0", " ")
+
+
+def option_box(page: Page, name: str) -> Locator:
+    """An option of the chosen family, unfolded."""
+    box = page.locator(f".build-family:not(.away) [id$='-{name}'].option")
+    if not box.is_visible():
+        page.locator(".build-rest:visible > .label-wrap").click()
+    return box
 
 
 def set_option(page: Page, name: str, value: Any) -> None:
-    box = page.locator(f".build-column [data-option={name}]")
-    if not box.is_visible():
-        page.locator(".build-column .controls-rest summary").click()
+    box = option_box(page, name)
     if isinstance(value, bool):
-        box.set_checked(value)
+        box.locator("input").set_checked(value)
     elif isinstance(value, str):
-        box.select_option(value)
+        box.locator("input").click()
+        page.get_by_role("option", name=value, exact=True).click()
     else:
-        box.fill("" if value is None else str(value))
+        box.locator("input, textarea").fill("" if value is None else str(value))
 
 
 def unfold_all(page: Page) -> None:
-    page.locator(".build-head button.small").nth(1).click()
+    page.locator("#unfold-all").click()
     expect(page.locator(".diagram [aria-expanded=false]")).to_have_count(0)
 
 

@@ -14,7 +14,8 @@ def open_app(new_page: Callable[..., Page], size=(1440, 900), theme="light", loc
     page = new_page(viewport={"width": size[0], "height": size[1]}, locale=locale)
     page.goto(f"/?__theme={theme}")
     expect(page.locator(".one-head .caption b").first).to_be_visible(timeout=40_000)
-    expect(page.locator(".sum .weight").first).to_be_attached()  # the last request of the first screen
+    expect(page.locator(".sum td").first).to_be_attached()
+    wait_until(page, "s.state.run && s.shown.story")  # the last request of the first screen
     return page
 
 
@@ -48,6 +49,7 @@ def shown_run(page: Page) -> str:
 def choose_run(page: Page, name: str) -> None:
     pick_run(page, name)
     wait_until(page, f"s.state.run === '{name}' && s.shown.story.name === '{name}'")
+    page.wait_for_function("[...document.querySelectorAll('.live.stale')].every((e) => !e.checkVisibility())")
 
 
 def figure_data(page: Page, selector: str) -> list[dict[str, Any]]:

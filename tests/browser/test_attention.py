@@ -55,15 +55,14 @@ def numbers(text: str) -> np.ndarray:
 
 
 def view(page: Page, way: str) -> None:
-    page.locator(f"[data-value={way}]").click()
+    page.locator(f"#attention-focus input[value={way}]").check(force=True)
 
 
 def arithmetic_shown(page: Page, step: int) -> dict[str, str]:
-    expect(page.locator(".arithmetic > .figure-head small")).to_contain_text(f"step {step}")
+    """The exact numbers of the arithmetic, as its CSV has them."""
+    expect(page.locator(".arithmetic .caption")).to_contain_text(f"step {step}:")
     expect(page.locator(".figure.arithmetic")).not_to_have_class(re.compile("waiting"))
-    return page.evaluate(
-        "Object.fromEntries([...document.querySelectorAll('.sum dd')].map((d) => [d.dataset.part, d.dataset.value]))"
-    )
+    return dict(list(csv.reader(io.StringIO(download(page, ".arithmetic"))))[1:])
 
 
 def test_map_caption_and_report_show_what_core_computes_at_every_moment(new_page, first_run):
@@ -103,10 +102,15 @@ def test_a_clicked_cell_shows_its_arithmetic_and_keeps_it_in_step(new_page, firs
     expect(page.locator(".one-head .hoverlayer")).to_contain_text(f"{weight:.4f}")
     page.mouse.click(*place_of(page, ".one-head", key, query))
     wait_until(page, f"s.state.query === {query} && s.state.key === {key}")
+    arithmetic_shown(page, arrays.steps[-1])
+    requests = count_requests(page)
     for moment, layer, head in ((len(arrays.steps) - 1, *selected), (5, *selected), (9, 0, 1)):
         move(page, snapshot=moment, layer=layer, head=head)
+        if (layer, head) != tuple(selected):
+            key = int(arrays.attention[0].weights[moment, layer, head, query].argmax())
+            wait_until(page, f"s.state.key === {key}")
         step = arrays.steps[moment]
-        expect(page.locator(".arithmetic > .figure-head small")).to_contain_text(f"Head {layer}.{head}")
+        expect(page.locator(".arithmetic .caption")).to_contain_text(f"Head {layer}.{head}, step {step}")
         parts = arithmetic_shown(page, step)
         cell = attention_arithmetic.weight_arithmetic(
             run, model_input, step, f"blocks.{layer}.attn", head, query, key
@@ -118,8 +122,16 @@ def test_a_clicked_cell_shows_its_arithmetic_and_keeps_it_in_step(new_page, firs
         assert float(parts["total"]) == pytest.approx(cell["sum_exp"], rel=1e-4)
         np.testing.assert_allclose(figure_data(page, ".terms")[0]["y"], cell["terms"], atol=1e-4)
         assert page_state(page, "[s.state.query, s.state.key]") == [query, key], (
-            "the choice survives another head and another moment"
+            "the cell survives another moment; another head shows its strongest one in the same row"
         )
+    assert requests() == [], "another head or moment asks for nothing"
+
+
+def count_requests(page: Page):
+    """A function that tells the addresses asked for since now."""
+    names = "performance.getEntriesByType('resource').map((entry) => entry.name)"
+    before = len(page.evaluate(names))
+    return lambda: [name for name in page.evaluate(names)[before:] if not name.endswith("/heartbeat")]
 
 
 def test_pointing_at_a_token_shows_its_row_and_column_in_map_and_sidebar(new_page, first_run):
@@ -145,8 +157,11 @@ def test_rollout_is_cores_and_offered_where_there_is_one(new_page, first_run):
         np.testing.assert_allclose(numbers(download(page, ".one-head")), expected, atol=1e-6)
     choose_run(page, "copy-transformer")  # opens with its cross-attention
     expect(page.locator(".one-head .js-plotly-plot")).to_be_visible()
-    assert page_state(page, "s.state.focus") == "map" and page.locator("[data-value=rollout]").count() == 0
-    page.locator("[data-value='encoder.blocks']").click()
+    assert (
+        page_state(page, "s.state.focus") == "map"
+        and page.locator("#attention-focus input[value=rollout]").count() == 0
+    )
+    page.locator(".attention-top input[value='encoder.blocks']").check(force=True)
     view(page, "rollout")
     expect(page.locator(".one-head h3")).to_contain_text("Rollout")
 
@@ -207,9 +222,9 @@ def test_any_token_stays_text_everywhere(new_page):
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    expect(page.locator(".sum dd.query")).to_contain_text(tokens[page_state(page, "s.state.query")][:12])
+    expect(page.locator(".sum td").nth(1)).to_contain_text(tokens[page_state(page, "s.state.query")][:12])
     move(page, query=tokens.index("**stars**"), key=0)
-    expect(page.locator(".cell-caption")).to_contain_text("*\u2060*stars*\u2060*")
+    expect(page.locator(".sum .caption")).to_contain_text("*\u2060*stars*\u2060*")
     for way in ("arcs", "rollout", "head", "model", "neuron"):
         view(page, way)
         if way in ("head", "model", "neuron"):
@@ -280,10 +295,10 @@ def test_512_tokens_by_144_heads_are_pooled_at_first_and_exact_on_the_way(new_pa
     wait_until_exact(page)
     expect(page.locator(".one-head .zoom-where")).to_have_text(window)
     view(page, "model")
-    expect(page.locator(".bertviz .nothing")).to_contain_text(f"{144 * 512 * 512:,} here, more than")
-    assert page.locator("iframe").count() == 0
+    expect(page.locator(".one-head .caption")).to_contain_text(f"{144 * 512 * 512:,} here, more than")
+    assert page.locator("iframe").count() == 0 and page.locator(".one-head .js-plotly-plot").is_visible()
     view(page, "arcs")
-    expect(page.locator(".one-head .nothing")).to_contain_text("512")
+    expect(page.locator(".one-head .caption")).to_contain_text("this input has 512, so this is the map")
 
 
 def wait_until_exact(page: Page) -> None:
@@ -299,7 +314,7 @@ def test_nothing_overflows_at_any_width(new_page, locale):
             page.set_viewport_size({"width": width, "height": 900})
             page.wait_for_timeout(120)
             too_wide = page.evaluate(
-                "[...document.querySelectorAll('.attention-views section, .attention-views figure, .attention-views .card, .attention-views .js-plotly-plot, .sum')]"
+                "[...document.querySelectorAll('.attention-top *, .attention-views > .column, .attention-views figure, .attention-views .card, .attention-views .js-plotly-plot, .sum')]"
                 ".filter((e) => e.offsetParent && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)"
                 ".map((e) => e.className)"
             )
@@ -309,22 +324,23 @@ def test_nothing_overflows_at_any_width(new_page, locale):
 
 def test_numbers_of_another_run_are_never_read_as_this_ones(new_page):
     page = open_app(new_page)
-    expect(page.locator(".cell-caption b").first).to_be_visible()
+    expect(page.locator(".sum .caption b").first).to_be_visible()
     page.evaluate(
         """() => {
             const fetched = window.fetch;
             window.fetch = async (address, ...rest) => {
-                if (String(address).includes('cells')) await new Promise((resolve) => setTimeout(resolve, 2500));
+                if (String(address).includes('queue/join')) await new Promise((resolve) => setTimeout(resolve, 2500));
                 return fetched(address, ...rest);
             };
         }"""
     )
-    choose_run(page, "copy-transformer")
-    assert page.locator(".arithmetic .cell-caption, .arithmetic .sum").evaluate_all(
-        "all => all.every((e) => getComputedStyle(e).visibility === 'hidden')"
+    page.locator("#run").select_option("copy-transformer")
+    wait_until(page, "s.state.run === 'copy-transformer'")
+    assert page.locator(".arithmetic .caption, .arithmetic .plot").evaluate_all(
+        "all => all.length === 2 && all.every((e) => getComputedStyle(e).visibility === 'hidden')"
     )
-    expect(page.locator(".cell-caption b").first).to_be_visible()
-    expect(page.locator(".sum dd.query")).to_contain_text("m")
+    expect(page.locator(".sum .caption b").first).to_be_visible()
+    expect(page.locator(".sum td").nth(1)).to_contain_text("m")
 
 
 def test_the_newest_question_wins(new_page, first_run):

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import core
-from app import payload
 from app.figures.theme import COLOURS
 from app.i18n import WORDS, translate
+from app.service.build.activations import point_activations
 from app.service.build.option_titles import OPTION_TITLES
 from core.config.families import CONFIGS
 from core.translatable import Text
@@ -20,14 +20,16 @@ from tests.browser.build_tab import (
     capture_meta,
     choose_family,
     choose_preset,
+    code_on_page,
     meta_model,
     open_build,
+    option_box,
     read_diagram,
     set_option,
     unfold_all,
     wait_for_diagram,
 )
-from tests.browser.page_driver import figure_data, page_state, wait_until
+from tests.browser.page_driver import figure_data, open_app, page_state, wait_until
 
 COUNTED = "document.querySelector('.build-flops .js-plotly-plot').data.length === 3"  # a measured line has come
 
@@ -118,7 +120,7 @@ def test_every_family_with_other_options_is_drawn_as_it_is(new_page, families):
         for name, value in options.items():
             set_option(page, name, value)
         config = core.configure(family, **options)
-        wait_until(page, f"Object.keys(s.state.build.a.options).length === {len(options)}")
+        wait_until(page, f"Object.keys(s.state.built.a.options).length === {len(options)}")
         total = sum(weight.numel() for weight in meta_model(family, options).parameters())
         expect(page.locator(".build-diagram .caption").first).to_contain_text(f"{total:,}")
         unfold_all(page)
@@ -126,7 +128,7 @@ def test_every_family_with_other_options_is_drawn_as_it_is(new_page, families):
         check_against_the_model(page, family, options)
         check_layout(page)
         namespace: dict = {}
-        exec(page.locator(".build-side .build-code code").first.inner_text().replace("\xa0", " "), namespace)
+        exec(code_on_page(page), namespace)
         assert namespace["model"].config == config
 
 
@@ -143,8 +145,9 @@ def test_large_presets_are_drawn_without_being_made(new_page, name):
     page.locator(".diagram .diagram-button", has_text="›").first.click()
     page.locator('.part-point[data-path*=".1."]').first.click()
     expect(page.locator(".build-panel h3").first).to_contain_text(".1.")
-    expect(page.locator(".build-panel .caption")).to_contain_text(f"{total:,}")  # too large to be run: it says so
-    expect(page.locator(".build-costs small[role=status]")).to_have_text(WORDS["en"]["build.predicted_only"])
+    expect(page.locator(".build-not-run .caption")).to_contain_text(f"{total:,}")  # too large to be run: it says so
+    expect(page.locator(".build-costs small[role=status]")).to_have_text("Too large to run here: predicted only.")
+    expect(page.locator("#measure-costs")).to_be_hidden()
 
 
 @pytest.mark.slow
@@ -153,7 +156,7 @@ def test_only_sizes_of_the_family_are_offered(new_page):
     for family in CONFIGS:
         choose_family(page, family)
         names = [name for name, preset in core.PRESETS.items() if preset.family == family]
-        expect(page.locator(".build-presets .chip:visible")).to_have_text(names)
+        expect(page.locator(".build-family:not(.away) .build-presets label")).to_have_text(names)
 
 
 @pytest.mark.parametrize(("size", "theme", "locale"), VIEWS)
@@ -165,9 +168,8 @@ def test_it_looks_right_everywhere(new_page, size, theme, locale):
         choose_family(page, family)
         unfold_all(page)
         check_layout(page)
-    labels = page.locator(".build-column .control > label")
-    for label in labels.all():
-        title, name = label.locator("span").text_content(), label.locator("code").text_content()
+    for label in page.locator(".build-family:not(.away) .option :is([data-testid=block-info], .label-text)").all():
+        title, name = label.inner_text().split("\n")
         assert title == translate(OPTION_TITLES[name], locale[:2])
         clipped = label.evaluate("(one) => one.scrollWidth > one.clientWidth + 1")
         assert not clipped or not label.is_visible(), name
@@ -193,8 +195,9 @@ def test_lengths_sizes_and_parts_are_described(new_page):
     choose_family(page, "t5")
     expect(caption).to_contain_text("a target of 8")
     choose_preset(page, "t5-small")
-    expect(page.locator(".build-whose")).to_have_text("A ready-made size, t5-small: untrained.")
-    assert page.locator(".build-notes").evaluate("(list) => parseFloat(getComputedStyle(list).paddingLeft)") >= 18
+    expect(page.locator(".build-whose")).to_contain_text("A ready-made size, t5-small: untrained.")
+    padding = page.locator(".build-notes ul").evaluate("(list) => parseFloat(getComputedStyle(list).paddingLeft)")
+    assert padding >= 18
 
 
 def test_shapes_below_a_folded_stack_are_read_whole(new_page):
@@ -212,22 +215,19 @@ def test_shapes_below_a_folded_stack_are_read_whole(new_page):
 def test_help_lies_over_no_sentence_and_no_other_help(new_page, locale):
     page = open_build(new_page, locale=locale)
     choose_family(page, "gpt")
-    box = page.locator(".build-column [data-option=d_ff]")
+    box = option_box(page, "d_ff").locator("input, textarea")
     cut = """(box) => { const text = document.createElement('canvas').getContext('2d');
       text.font = '12.5px ' + getComputedStyle(box).fontFamily; return text.measureText(box.placeholder).width > box.clientWidth - 14; }"""
     assert not box.evaluate(cut), "automatic is read whole"
     set_option(page, "n_heads", 5)
-    problem, helps = (
-        page.locator(".build-column .problem:visible"),
-        page.locator(".build-column .control small:visible"),
-    )
+    problem, helps = page.locator(".option-problem .problem:visible"), page.locator(".option .info-text:visible")
     expect(problem).to_have_count(1)
     for name in ("n_layers", "d_model", "d_ff", "vocab_size"):
-        page.locator(f".build-column [data-option={name}]").focus()
+        option_box(page, name).locator("input, textarea").focus()
         expect(helps).to_have_count(1)
         one, other = helps.bounding_box(), problem.bounding_box()
         assert not meet(*([b["x"], b["y"], b["x"] + b["width"], b["y"] + b["height"]] for b in (one, other))), name
-    page.locator(".build-column [data-option=position]").hover()
+    option_box(page, "position").hover()
     expect(helps).to_have_count(1)
 
 
@@ -252,18 +252,18 @@ def test_unrolled_in_time_and_states_that_go_on(new_page):
 def test_two_configurations_side_by_side(new_page):
     page = open_build(new_page)
     choose_family(page, "gpt")
-    page.locator(".build-head button.small").nth(3).click()
+    page.locator("#compare").click()
     expect(page.locator(".build-diagram:visible")).to_have_count(2)
     set_option(page, "n_heads", 2)
     set_option(page, "d_ff", 64)
     first, second = (meta_model("gpt", options) for options in ({}, {"n_heads": 2, "d_ff": 64}))
-    table = page.locator(".build-differences tr")
     counts = [f"{sum(weight.numel() for weight in model.parameters()):,}" for model in (first, second)]
-    expect(table.last.locator("td")).to_have_text(["parameters", *counts])
-    expect(page.locator(".build-differences .differs td:first-child")).to_have_text(
-        ["heads (n_heads)", "inner width (d_ff)", "parameters"]
-    )
-    for heading in (".build-treemap h3", ".build-costs h3", ".build-panel h3"):
+    rows = page.locator(".build-differences [role=row]:has([role=gridcell])")
+    expect(rows).to_have_count(3)
+    cells = [row.locator("[role=gridcell]").all_inner_texts() for row in rows.all()]
+    assert [row[0].strip() for row in cells] == ["heads (n_heads)", "inner width (d_ff)", "parameters"]
+    assert [cell.strip() for cell in cells[2]] == ["parameters", *counts]
+    for heading in (".build-treemap h3", ".build-costs h3", ".build-words h3"):
         expect(page.locator(heading).first).to_contain_text("B · ")
     unfold_all(page)
     marked = page.locator(".build-diagram").nth(1).locator(".part.differs")
@@ -286,12 +286,12 @@ def test_treemap_costs_and_numbers_that_flow(new_page):
     (areas,) = figure_data(page, ".build-treemap")
     leaves = [i for i, key in enumerate(areas["ids"]) if key not in areas["parents"]]
     assert len(leaves) > 5 and sum(areas["values"][i] for i in leaves) == total == areas["values"][0]
-    measure = page.locator(".build-costs > .figure-head button")
-    expect(measure).to_have_text(WORDS["en"]["build.measure"])
+    measure = page.locator("#measure-costs")
+    expect(measure).to_have_text("Measure here")
     assert [line["name"] for line in figure_data(page, ".build-flops")] == ["in all", "comparing tokens"]
     measure.click()
     page.wait_for_function(COUNTED, timeout=60_000)
-    expect(measure).to_have_text(WORDS["en"]["build.measure"], timeout=60_000)
+    expect(measure).to_be_visible(timeout=60_000)
     total_line, _, counted = figure_data(page, ".build-flops")
     assert counted["name"] == "counted by torch" and counted["y"] == total_line["y"], "as predicted"
     unfold_all(page)
@@ -299,26 +299,21 @@ def test_treemap_costs_and_numbers_that_flow(new_page):
     panel = page.locator(".build-panel")
     expect(panel.locator("h3").first).to_have_text("blocks.0.attn.weights")
     expect(panel.locator(".build-formula")).to_contain_text("softmax")
-    expect(panel.locator(".caption")).to_contain_text("Untrained")
-    expect(panel.locator(".build-heads .chip")).to_have_count(2)
-    header, arrays = untrained_activations(page, "blocks.0.attn.weights")
-    panel.locator(".build-heads .chip").nth(1).click()
+    expect(panel.locator(".build-activations .caption")).to_contain_text("Untrained")
+    expect(panel.locator(".build-heads label")).to_have_count(2)
+    panel.locator(".build-heads label").nth(1).click()
     wait_until(page, "s.state.partHead === 1")
+    time = page_state(page, "s.shown.look.axes.source.length")
+    config = core.configure("gpt", n_layers=1, d_model=16, n_heads=2, vocab_size=30, max_len=32)
+    header, arrays = point_activations(config, "blocks.0.attn.weights", None, None, time, 8)
     (shown,) = figure_data(page, ".build-activations")
     np.testing.assert_array_equal(np.array(shown["z"], np.float32), arrays["values"][0, 1])
     assert header["of"] == "untrained"
 
 
-def untrained_activations(page: Page, point: str) -> tuple[dict, dict]:
-    """What the server gives for the configuration on the page."""
-    choice = page_state(page, "({ ...s.state.build.a, time: s.shown.look.axes.source.length })")
-    answer = page.request.post("/api/build/flow", data={**choice, "point": point})
-    return payload.unpack(answer.body())
-
-
 def test_a_click_in_the_treemap_selects_and_unfolds_the_part(new_page):
     page = open_build(new_page)  # a GPT
-    page.locator(".build-head button.small").nth(2).click()
+    page.locator("#fold-all").click()
     expect(page.locator(".diagram .part-open")).to_have_count(0)
     for picture in (".build-activations", ".build-treemap"):  # all is in its place
         figure_data(page, picture)
@@ -410,26 +405,62 @@ def test_an_invalid_option_is_explained_beside_its_control_and_changes_nothing(n
         if before is None or before != family:
             choose_family(page, family)
             before = family
+            expect(page.locator(".build-diagram .part").first).to_be_visible()
             picture = page.locator(".diagram").first.inner_html()
-            code = page.locator(".build-code code").first.inner_text()
-        box = page.locator(f".build-column [data-option={option}]")
-        if not box.is_visible():
-            page.locator(".build-column .controls-rest summary").click()
+            code = code_on_page(page)
+        box = option_box(page, option).locator("input, textarea")
         usual = box.input_value()
         box.fill("")
         box.press_sequentially(typed)
-        if not typed:
-            box.dispatch_event("input")
-        problem = page.locator(f".build-column [data-problem={said_at}] .problem")
-        expect(problem).to_be_visible()
-        box.dispatch_event("input")  # typed on, to no effect
-        expect(problem).to_be_visible()
+        problem = page.locator(".option-problem .problem:visible")
+        expect(problem).to_contain_text(f"{said_at} = ")
+        beside = option_box(page, said_at)
+        expect(beside).to_have_class(re.compile(r"\bwrong\b"))
+        expect(problem).to_have_count(1)
+        above, below = beside.bounding_box(), problem.bounding_box()
+        assert 0 <= below["y"] - above["y"] - above["height"] < 12, "it stands below its control"
         sentence = problem.inner_text()
         assert sentence.startswith(f"{said_at} = ") and "Traceback" not in sentence
         assert bool(re.search("[\u4e00-\u9fff]", sentence)) == (locale == "zh-CN")
-        expect(page.locator(".problem:visible")).to_have_count(1)
         assert page.locator(".diagram").first.inner_html() == picture
-        assert page.locator(".build-code code").first.inner_text() == code
+        assert code_on_page(page) == code
         box.fill(usual)
         expect(page.locator(".problem:visible")).to_have_count(0)
-        wait_for_diagram(page, {})
+        wait_for_diagram(page)
+
+
+def test_a_model_that_was_configured_is_trained_and_the_one_to_be_trained_drawn(new_page):
+    page = open_build(new_page)
+    choose_family(page, "lstm")
+    set_option(page, "d_hidden", 24)
+    wait_until(page, "s.state.built.a.options.d_hidden === 24")
+    page.locator("#train-this").click()
+    wait_until(page, "s.state.tab === 'train'")
+    wait_until(page, "s.state.recipe.model.d_hidden === 24")
+    recipe = page_state(page, "s.state.recipe")
+    assert (recipe["family"], recipe["task"]) == ("lstm", "parity")
+    page.locator("#tab-build-button").click()
+    choose_family(page, "gpt")
+    page.locator("#of-recipe").click()
+    wait_for_diagram(page, "lstm")
+    expect(option_box(page, "d_hidden").locator("input")).to_have_value("24")
+    page.locator("#back-to-run").click()
+    expect(page.locator(".build-whose")).to_contain_text("the model of the run")
+
+
+def test_choices_are_named_in_chinese_beside_cores_own_names(new_page):
+    page = open_build(new_page, locale="zh-CN")
+    box = option_box(page, "position").locator("input")
+    expect(box).to_have_value(re.compile("^[\u4e00-\u9fff]+ rope$"))
+    box.click()
+    page.get_by_role("option", name=re.compile("alibi$")).click()
+    wait_until(page, "s.state.built.a.options.position === 'alibi'")
+
+
+def test_a_server_that_is_gone_before_the_first_drawing_is_spoken_of(new_page, page_errors):
+    page = open_app(new_page)
+    page.route("**/gradio_api/queue/**", lambda route: route.abort())
+    page.route("**/api/runs", lambda route: route.abort())
+    page.locator("#tab-build-button").click()
+    expect(page.locator("#build p[role=alert]:visible")).to_have_text(WORDS["en"]["offline"])
+    page_errors.clear()  # of the requests that did not get through

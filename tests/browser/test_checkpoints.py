@@ -77,8 +77,9 @@ def test_the_attention_tab_shows_what_core_and_transformers_compute(new_page, th
     page = open_app(new_page)
     load(page)
     wait_until(page, f"s.shown.look.text === {json.dumps(SENTENCE)}")
-    sent = page_state(page, "Array.from(s.shown.look.arrays['blocks.weights'].data)")
-    shape = page_state(page, "s.shown.look.arrays['blocks.weights'].shape")
+    figure = "import('/ours/js/live/page.js').then(({ player }) => [...player.figures].find(({ box }) => box.matches('.one')).arrays['blocks.weights']"
+    sent = page.evaluate(f"{figure}).then(({{ data }}) => Array.from(data))")
+    shape = page.evaluate(f"{figure}).then(({{ shape }}) => shape)")
     assert shape == [1, *theirs.shape]
     weights = np.array(sent, np.float32).reshape(shape)[0]
     np.testing.assert_allclose(weights, theirs, atol=1e-4)
@@ -88,10 +89,15 @@ def test_the_attention_tab_shows_what_core_and_transformers_compute(new_page, th
     for layer in range(6):
         np.testing.assert_allclose(weights[layer], tape[f"blocks.{layer}.attn.weights"][0], atol=1e-5)
     page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 3, head: 7, query: 5, key: 0 }))")
-    expect(page.locator(".arithmetic > .figure-head .figure-tools")).to_have_text("Head 3.7")
+    expect(page.locator(".arithmetic .caption")).to_contain_text("Head 3.7:")
+    wait_for_weight(page, float(theirs[3, 7, 5, 0]))
+
+
+def wait_for_weight(page: Page, expected: float) -> None:
+    """The last line of the arithmetic, with its four digits."""
     page.wait_for_function(
-        "(expected) => Math.abs(document.querySelector('.one-cell dd.weight').dataset.value - expected) < 1e-4",
-        arg=float(theirs[3, 7, 5, 0]),
+        "(expected) => Math.abs(Number(document.querySelector('.sum tr:last-child td:last-child')?.textContent) - expected) < 1e-4",
+        arg=expected,
     )
 
 
@@ -120,21 +126,23 @@ def test_a_head_of_the_toy_is_found_in_the_real_model(new_page):
     page = open_app(new_page)
     page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 0, head: 3 }))")
     panel = page.locator(".bridge")
-    panel.get_by_label("Look in").select_option(MINILM)
+    expect(panel.get_by_label("Look in")).to_have_value("all-MiniLM-L6-v2")
     panel.get_by_role("button", name="Find heads like this one").click()
-    card = panel.locator(".bridge-card .number").first
-    loading = panel.locator(".loader .load")
+    card = panel.locator(".bridge-card .number").nth(1)
+    loading = panel.get_by_role("button", name="Load", exact=True)
     expect(card.or_(loading).first).to_be_visible()
     if loading.is_visible():
         loading.click()
     expect(card).to_have_text("0.96")
     expect(panel.locator(".bridge-card")).to_have_count(6)
-    expect(panel.locator("> .caption")).to_contain_text("0.2 is most like head 0.3 of Induction GPT: likeness 0.96")
+    caption = panel.locator("p.caption").first
+    expect(caption).to_contain_text("0.2 is most like head 0.3 of Induction GPT: likeness 0.96")
+    assert caption.bounding_box()["y"] < card.bounding_box()["y"], "what was found is said before the cards"
     expect(panel.locator(".bridge-about")).to_contain_text(
         "Left out of the comparison, though not of the maps: [CLS] [SEP]"
     )
     page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 1, head: 1 }))")  # it goes with the focus
-    expect(panel.locator("> .caption")).to_contain_text("None is alike")
+    expect(caption).to_contain_text("None is alike")
     page.evaluate("import('/ours/js/store.js').then((s) => s.set({ layer: 0, head: 3 }))")
     expect(card).to_have_text("0.96")
     for kind in ("csv", "svg", "png"):
@@ -149,10 +157,21 @@ def test_a_head_of_the_toy_is_found_in_the_real_model(new_page):
                 "0",
                 "2",
             ]
-    panel.get_by_role("button", name="Look at head 0.2 of all-MiniLM-L6-v2").press("Enter")
+    panel.locator(".bridge-card").nth(1).get_by_role("button", name="Look at it").press("Enter")
     wait_until(page, f"s.state.run === '{MINILM}' && s.state.layer === 0 && s.state.head === 2")
     assert page_state(page, "s.shown.look.text") == "t g w b n h c s t g w b n h c s"
     expect(page.locator(".one-head .caption")).to_contain_text("previous token")
+
+
+def test_a_name_that_is_not_found_stays_in_its_box(new_page):
+    page = open_app(new_page)
+    panel = page.locator(".bridge")
+    panel.get_by_label("Look in").click()
+    page.get_by_role("option", name="Open another …").click()
+    panel.get_by_label("Folder or hub id").fill("../../etc")
+    panel.get_by_role("button", name="Find heads like this one").click()
+    expect(panel.locator(".problem")).to_contain_text("no path that leads anywhere else")
+    expect(panel.get_by_label("Folder or hub id")).to_have_value("../../etc")
 
 
 def test_one_that_is_still_being_loaded_is_waited_for(new_page):
@@ -188,10 +207,7 @@ def test_512_tokens_travel_pooled_and_one_head_is_exact(new_page):
         text = ids("the water and the house " * 102, return_tensors="pt")
         exact = model(**text, output_attentions=True).attentions[5][0, 11]
     assert exact.shape == (512, 512)
-    page.wait_for_function(
-        "(expected) => Math.abs(document.querySelector('.one-cell dd.weight')?.dataset.value - expected) < 1e-5",
-        arg=float(exact[300, 7]),
-    )
+    wait_for_weight(page, float(exact[300, 7]))
     expect(page.locator(".one-head .caption")).not_to_contain_text("on their way")
     with page.expect_download() as download:
         page.locator(".one-head .keep").get_by_role("button", name="CSV").click()
@@ -213,10 +229,10 @@ def test_it_reads_well_at_every_size_and_in_both_languages(new_page, size, theme
     load(page)
     expect(page.locator(".untrained")).to_contain_text(words)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out sideways"
-    page.locator(".bridge-ask button").click()  # other heads of the same model
-    similarity = page.locator(".bridge-card .number").first
+    page.locator(".bridge-ask button.load").first.click()  # other heads of the same model
+    similarity = page.locator(".bridge-card .number").nth(1)
     expect(similarity).not_to_be_empty()
-    assert 0.5 < float(similarity.get_attribute("data-value")) < 1
+    assert 0.5 < float(similarity.inner_text()) < 1
     for tab in ("attention", "positions", "generate", "build", "attention"):
         page.locator(f"#tab-{tab}-button").click()
         for _ in range(60):  # what takes its time is empty until then

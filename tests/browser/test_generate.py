@@ -2,13 +2,13 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from app import payload
 from app.figures.bars import BarGroup, BarRow, share_bars
 from app.figures.expressions import Format
 from app.figures.matrix import matrix
@@ -42,7 +42,7 @@ def open_generate(new_page, *arguments, run: str = RUN) -> Page:
     return page
 
 
-NODES = ".generate-tree .textpoint"  # and the tree's root, and the names of what became of them
+NODES = ".generate-tree:not([hidden]) .textpoint"  # and the tree's root, and the names of what became of them
 
 
 def generate(how: dict) -> dict:
@@ -52,17 +52,23 @@ def generate(how: dict) -> dict:
 def generate_with(name: str, how: dict, text: str | None = None) -> dict:
     run = run_registry.open_run(name).run
     prompt = generation.make_prompt(run, text or shipped.by_name(name).first_input, 0)
-    return payload.unpack(generation.pack_generation(run, prompt, run.snapshots[-1].step, how))[0]
+    return generation.write(run, prompt, run.snapshots[-1].step, how).header
 
 
 def answer(name: str, masks: list[int] | None = None):
     run = run_registry.open_run(name).run
     model_input = input_from_text(run, shipped.by_name(name).first_input)
-    return payload.unpack(answers.pack_answer(run, model_input, run.snapshots[-1].step, masks))
+    result = answers.answer(run, model_input, run.snapshots[-1].step, masks)
+    return result.header, result.arrays
 
 
 def option(page: Page, side: int, name: str):
-    return page.locator(".generate-column").nth(side).locator(f"[data-option={name}]")
+    return page.locator(".generate-column").nth(side).locator(f".option-{name} input[type=number]")
+
+
+def choose_strategy(page: Page, side: int, name: str) -> None:
+    """By what it is called in English."""
+    page.locator(".generate-column").nth(side).locator(".chips label", has_text=name).click()
 
 
 def tones_of(page: Page, figure: str) -> dict[str, str]:
@@ -90,7 +96,7 @@ def csv_of(page: Page, figure) -> list[list[str]]:
 )
 def test_every_run_gives_something_back_and_tells_why(new_page, size, theme, locale):
     page = open_generate(new_page, size, theme, locale)
-    option(page, 1, "strategy").select_option("beam")
+    choose_strategy(page, 1, "束搜索" if locale == "zh-CN" else "beam search")
     expect(page.locator(NODES).first).to_be_visible()
     page.locator(".generate-text").nth(1).locator(".said").nth(2).click()
     for run in (RUN, "characters-gru", *ANSWERS):
@@ -100,35 +106,34 @@ def test_every_run_gives_something_back_and_tells_why(new_page, size, theme, loc
         expect(page.locator(".generate-objective .textpoint text").first).to_be_visible()
         for caption in page.locator(".view-generate .caption:visible").all():
             expect(caption).not_to_be_empty()
-        expect(page.locator(".view-generate [data-stale]")).to_have_count(0)
-        page.wait_for_function(ARIA_LABELS)
+            page.wait_for_function(ARIA_LABELS)
         assert page.evaluate("document.documentElement.scrollWidth") <= size[0], run
         page.screenshot(path=SHOTS / f"generate-{run}-{size[0]}-{theme}-{locale}.png", full_page=True)
 
 
 def test_texts_and_shares_are_cores(new_page):
     page = open_generate(new_page)
-    option(page, 1, "strategy").select_option("beam")
+    choose_strategy(page, 1, "beam search")
     option(page, 1, "n_best").fill("3")
-    expect(page.locator(".generate-others li")).to_have_count(2)
+    expect(page.locator(".generate-others:visible")).to_have_text(re.compile(r"^2\. .*\n3\. .*$"))
     expected = generate({"strategy": "beam", "n_best": 3})
     chips = page.locator(".generate-text").nth(1).locator(".said")
     assert chips.all_inner_texts() == expected["texts"][0]["tokens"]
     chips.nth(3).click()
-    shares = page.locator(".generate-step figure").first
+    shares = page.locator(".generate-shares:visible")
     _, *rows = csv_of(page, shares)
     step = expected["steps"][3]
     assert [row[0] for row in rows] == [expected["tokens"][i] for i in step["ids"]]
     assert [float(row[1]) for row in rows] == pytest.approx(step["before"], abs=1e-6)
     assert f"{100 * step['before'][0]:.1f} %" in shares.locator(".caption").inner_text()
-    drawn, *_ = figure_data(page, ".generate-shares")
-    names = figure_data(page, ".generate-shares")[2]["text"]
+    drawn, *_ = figure_data(page, ".generate-shares:not([hidden])")
+    names = figure_data(page, ".generate-shares:not([hidden])")[2]["text"]
     bars = [x for x in drawn["x"] if x is not None]
     assert bars == pytest.approx([step["before"][i] for i, _ in enumerate(bars)], abs=1e-6)
     assert [name.strip() for name in names if name.strip()] == [expected["tokens"][i] for i in step["ids"]][
         : len(bars)
     ]
-    tree = csv_of(page, page.locator(".generate-tree"))[1:]
+    tree = csv_of(page, page.locator(".generate-tree:visible"))[1:]
     assert [float(row[5]) for row in tree] == pytest.approx(
         [node["score"] for level in expected["tree"] for node in level], abs=1e-5
     )
@@ -139,7 +144,7 @@ def test_an_invalid_option_is_explained_beside_it_and_nothing_is_lost(new_page):
     expect(page.locator(".generate-text").nth(1).locator(".said").first).to_be_visible()
     before = page.locator(".generate-text").nth(1).inner_text()
     option(page, 1, "temperature").fill("0")
-    problem = page.locator(".generate-column").nth(1).locator(".control .problem:visible")
+    problem = page.locator(".generate-column").nth(1).locator(".problem:visible")
     expect(problem).to_contain_text("Temperature = 0")  # called as on screen
     assert page.locator(".generate-text").nth(1).inner_text() == before
     option(page, 1, "temperature").fill("1.5")
@@ -148,14 +153,14 @@ def test_an_invalid_option_is_explained_beside_it_and_nothing_is_lost(new_page):
 
 def test_more_than_can_be_written_is_refused_beside_its_box(new_page):
     page = open_generate(new_page)
-    box, problem = page.locator(".generate-shared [data-option=max_new]"), page.locator(".generate-shared .problem")
+    box, problem = page.locator(".generate-shared .option-max_new input"), page.locator(".shared-problem")
     for max_new in ("300", "0"):
         box.fill(max_new)
-        expect(problem.first).to_contain_text(f"Longest text = {max_new}")
+        expect(problem.first).to_contain_text(f"New tokens, at most = {max_new}")
         expect(problem.first).to_contain_text("from 1 to 64")
     box.fill("5")
     expect(page.locator(".generate-text").first.locator(".said")).to_have_count(5)
-    expect(page.locator(".generate-shared .problem:visible")).to_have_count(0)
+    expect(page.locator(".shared-problem:visible")).to_have_count(0)
 
 
 def test_tokens_behind_the_expected_end_are_wrong(new_page):
@@ -168,16 +173,16 @@ def test_tokens_behind_the_expected_end_are_wrong(new_page):
     marks = chips.evaluate_all("(all) => all.map((one) => one.classList.contains('right'))")
     assert marks == [i < len(right) and token == right[i] for i, token in enumerate(tokens)]
     assert page.locator(".generate-text").nth(1).locator(".wrong").count() == marks.count(False)
-    expect(page.locator(".generate-column .caption").nth(1)).to_contain_text("1 token too many")
+    expect(page.locator(".generate-column").nth(1).locator(".caption")).to_contain_text("1 token too many")
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
 def test_edges_of_the_tree_reach_their_tokens(new_page, size):
     page = open_generate(new_page, size, run="induction-gpt")
-    option(page, 0, "strategy").select_option("beam")
+    choose_strategy(page, 0, "beam search")
     expect(page.locator(NODES).first).to_be_visible()
     nodes = sum(len(level) for level in generate_with("induction-gpt", {"strategy": "beam"})["tree"])
-    ends, names, fates, overflow = page.locator(".generate-tree").evaluate(
+    ends, names, fates, overflow = page.locator(".generate-tree:visible").evaluate(
         """(figure, nodes) => {
       const plot = figure.querySelector('.js-plotly-plot'), texts = [...plot.querySelectorAll('.textpoint text')], { left, top } = plot.getBoundingClientRect();
       const edges = plot.layout.shapes.filter(({ type }) => type === 'path').flatMap(({ path }) => path.split('M').slice(1)).map((path) => path.match(/-?[\\d.]+/g).map(Number));
@@ -205,22 +210,22 @@ def test_one_is_not_many(new_page):
     page.locator("#input textarea").fill("2 3")
     expect(page.locator(".generate-along .caption")).to_contain_text("changes its answer once")
     choose_run(page, RUN)
-    page.locator(".generate-shared [data-option=max_new]").fill("1")
+    page.locator(".generate-shared .option-max_new input").fill("1")
     expect(page.locator(".generate-column .caption").first).to_contain_text("of 1 token:")
 
 
 def test_the_tree_is_walked_with_the_keyboard(new_page):
     page = open_generate(new_page)
-    option(page, 1, "strategy").select_option("beam")
+    choose_strategy(page, 1, "beam search")
     option(page, 1, "no_repeat").fill("1")
     page.wait_for_timeout(400)
     expected = generate({"strategy": "beam", "no_repeat": 1})
     tree = expected["tree"]
     nodes = sum(len(level) for level in tree)
-    (fates,) = figure_data(page, ".generate-tree")
+    (fates,) = figure_data(page, ".generate-tree:not([hidden])")
     assert fates["text"][nodes + 1 :][0] == "part of the best text" and len(fates["text"]) - nodes - 1 <= 4
     expect(page.locator(NODES)).to_have_count(len(fates["text"]))
-    page.locator(".generate-tree .plot").focus()
+    page.locator(".generate-tree:not([hidden]) .plot").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp", "ArrowRight"):  # in, down, down, up; a child
         page.keyboard.press(key)
     place = next(i for i, node in enumerate(tree[1]) if node["parent"] == 1)
@@ -231,22 +236,22 @@ def test_the_tree_is_walked_with_the_keyboard(new_page):
     page.keyboard.press("ArrowLeft")
     expect(tip).to_contain_text(expected["tokens"][parent["id"]])
     page.keyboard.press("Enter")
-    expect(page.locator(".generate-path .said")).to_have_text([expected["tokens"][parent["id"]]])
-    _, *rows = csv_of(page, page.locator(".generate-step figure").first)
+    expect(page.locator(".generate-path .said:visible")).to_have_text([expected["tokens"][parent["id"]]])
+    _, *rows = csv_of(page, page.locator(".generate-shares:visible"))
     following = parent["next"]
     assert [float(row[1]) for row in rows] == pytest.approx(following["before"], abs=1e-6)
     assert [float(row[2]) for row in rows] == pytest.approx(following["after"], abs=1e-6)
-    caption = page.locator(".generate-step figure").first.locator(".caption")  # tokens used before are excluded
+    caption = page.locator(".generate-shares:visible").locator(".caption")  # tokens used before are excluded
     expect(caption).to_contain_text(f"{following['left']} of {len(expected['tokens'])} tokens")
 
 
 def test_one_seed_serves_both_sides(new_page):
     page = open_generate(new_page)
-    option(page, 0, "strategy").select_option("sample")
+    choose_strategy(page, 0, "sample")
     option(page, 0, "temperature").fill("1.5")
     texts = page.locator(".generate-text")
     for seed in ("3", "4"):
-        page.locator(".generate-shared [data-option=seed]").fill(seed)
+        page.locator(".generate-shared .option-seed input").fill(seed)
         how = {"strategy": "sample", "temperature": 1.5, "seed": int(seed)}
         for side in (0, 1):
             expect(texts.nth(side).locator(".said")).to_have_text(generate(how)["texts"][0]["tokens"])
@@ -265,7 +270,7 @@ def test_answers_on_the_page_are_cores(new_page):
     drawn = figure_data(page, ".generate-scores")
     np.testing.assert_array_equal(np.array(drawn[0]["z"], np.float32), arrays["emissions"].T)
     assert [line["y"] for line in drawn[1:]] == [header["alone"], header["path"]], "the paths through it"
-    figure.locator("[data-value=shares]").click()
+    page.locator(".generate-lattice .chips label", has_text="probabilities").click()
     _, *rows = csv_of(page, figure)
     assert [[float(x) for x in row[1:]] for row in rows] == [
         pytest.approx(tag, abs=1e-5) for tag in arrays["shares"].T
@@ -291,7 +296,7 @@ def test_answers_on_the_page_are_cores(new_page):
     choose_run(page, "nested-bert")
     header, arrays = answer("nested-bert")
     expect(page.locator(".generate-spans .caption")).to_contain_text(str(len(header["found"])))
-    page.locator(".generate-span-scores [data-value='2']").click()
+    page.locator(".generate-view.generate-spans .chips label").nth(2).click()
     _, *rows = csv_of(page, page.locator(".generate-span-scores"))
     assert [[float(x) for x in row[1:]] for row in rows] == [
         pytest.approx(row, abs=1e-4) for row in arrays["scores"][2]
@@ -309,10 +314,10 @@ def test_answers_on_the_page_are_cores(new_page):
 def test_words_are_masked_by_hand(new_page):
     page = open_generate(new_page)
     choose_run(page, "masked-bert")
-    words = page.locator(".generate-words .said")
-    expect(words.nth(2)).to_have_text("[MASK]")
-    words.nth(4).click()
-    expect(words.nth(4)).to_have_text("[MASK]")
+    words = page.locator(".generate-words label")  # without [CLS], which cannot be masked
+    expect(words.nth(1)).to_have_text("[MASK]")
+    words.nth(3).click()
+    expect(words.nth(3)).to_have_text("[MASK]")
     header, _ = answer("masked-bert", [2, 4])
     figure = page.locator(".generate-fillings")
     known = header["holes"][1]
@@ -322,8 +327,8 @@ def test_words_are_masked_by_hand(new_page):
     assert [row[1] for row in rows] == [word for hole in header["holes"] for word in hole["words"]]
     shares = [share for hole in header["holes"] for share in hole["shares"]]
     assert [float(row[2]) for row in rows] == pytest.approx(shares, abs=1e-6)
-    words.nth(4).press("Enter")  # and shown again, without the mouse
-    expect(words.nth(4)).to_have_text("Mary")
+    words.nth(3).locator("input").press("Space")  # and shown again, without the mouse
+    expect(words.nth(3)).to_have_text("Mary")
 
 
 def test_gates_behind_a_letter_and_another_example_of_training(new_page):
@@ -332,17 +337,16 @@ def test_gates_behind_a_letter_and_another_example_of_training(new_page):
     chips = page.locator(".generate-text").first.locator(".said")
     run = run_registry.open_run("characters-gru").run
     prompt = generation.make_prompt(run, "the ", 0)
-    header, arrays = payload.unpack(
-        generation.pack_generation(run, prompt, run.snapshots[-1].step, {"max_new": generation.usual_length(run)})
-    )
+    result = generation.write(run, prompt, run.snapshots[-1].step, {"max_new": generation.usual_length(run)})
+    header, arrays = result.header, result.arrays
     expect(chips).to_have_text([token.replace(" ", "␣") for token in header["texts"][0]["tokens"]])
     chips.nth(3).click()
-    _, *rows = csv_of(page, page.locator(".generate-behind figure:visible"))
+    _, *rows = csv_of(page, page.locator(".generate-gates:visible"))
     gates = {name.split(".")[-1]: arrays[name][3] for name in header["cells"]}
     assert {row[0] for row in rows} == set(gates)
     for row in rows:
         assert [float(x) for x in row[1:]] == pytest.approx(gates[row[0]], abs=1e-6)
-    drawn = figure_data(page, ".generate-behind figure:not([hidden])")[0]["z"]
+    drawn = figure_data(page, ".generate-gates:not([hidden])")[0]["z"]
     assert {tuple(row) for row in drawn} == {tuple(values.tolist()) for values in gates.values()}
     figure = page.locator(".generate-objective figure")
     for number in (0, 1):
@@ -389,3 +393,45 @@ def test_hostile_text_stays_text(new_page):
         [[figure.spec() for figure in (bars, rows, cells)], odd],
     )
     assert counts == [[0, 0, True]] * 4
+
+
+def test_a_text_is_written_token_by_token_and_stopped(new_page):
+    page = open_generate(new_page)
+    said = page.locator(".generate-text").first.locator(".said:visible")
+    expected = generate({})["texts"][0]["tokens"]
+    expect(said).to_have_text(expected)
+    page.locator("#generate-next").click()  # from the beginning
+    expect(said).to_have_text(expected[:1])
+    page.locator("#generate-next").click()
+    expect(said).to_have_text(expected[:2])
+    expect(said.nth(1)).to_have_attribute("aria-pressed", "true")
+    title = page.locator(".generate-shares:visible .title")
+    expect(title).to_have_text(f"A: what “{expected[1]}” at position 1 was chosen from")
+    page.locator("#generate-write").click()
+    expect(said.nth(2)).to_be_visible()
+    page.locator("#generate-stop").click()
+    page.wait_for_timeout(1200)
+    stopped = said.count()
+    page.wait_for_timeout(1200)
+    assert said.count() == stopped
+    page.locator("#generate-write").click()  # and on from there
+    expect(said).to_have_text(expected, timeout=20_000)
+
+
+def test_only_the_options_that_a_strategy_reads_are_offered(new_page):
+    page = open_generate(new_page)
+    options = page.locator(".generate-column").first.locator(".option:visible")
+    expect(options).to_have_count(2)
+    choose_strategy(page, 0, "sample")
+    expect(options).to_have_count(5)
+    choose_strategy(page, 0, "beam search")
+    expect(option(page, 0, "beams")).to_be_visible()
+    expect(option(page, 0, "temperature")).to_have_count(0)
+
+
+def test_positions_are_counted_from_0(new_page):
+    page = open_generate(new_page)
+    expect(page.locator(".generate-shares:visible .title")).to_contain_text("at position 0")
+    expect(page.locator(".generate-text").first.locator(".said").nth(2)).to_have_attribute(
+        "title", re.compile("^Position 2:")
+    )

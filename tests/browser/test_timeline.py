@@ -204,7 +204,7 @@ def test_after_a_click_anywhere_the_arrow_keys_move_through_training(new_page):
 
 def test_keys_pressed_in_bertvizs_frame_move_through_training(new_page):
     page = open_app(new_page)
-    page.locator("[data-value=head]").click()
+    page.locator("#attention-focus input[value=head]").check(force=True)
     expect(page.locator(".bertviz-frame iframe")).to_have_attribute("data-drawn", "400", timeout=30_000)
     page.frame_locator(".bertviz-frame iframe").locator("#vis svg").click(position={"x": 200, "y": 60})
     moment = page_state(page, "s.state.snapshot")

@@ -1,4 +1,4 @@
-"""The model of the Build tab as JSON: its parts with repeated blocks folded, notes, and the Python that builds it."""
+"""The model of the Build tab as plain data: its parts with repeated blocks folded, notes, and the Python that builds it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import core
 from app.figures.diagram import Diagram
 from app.figures.diagram_layout import walk_parts
 from app.figures.numbers import MISSING, exact
-from app.i18n import in_all_languages, translate_all, translate_message
-from app.service.build.controls import controls
+from app.i18n import translate_message
 from app.service.build.option_titles import option_title
 from core.architecture.anatomy import Anatomy
 from core.config.families import CONFIGS, Config, EncoderDecoderConfig
@@ -32,25 +31,13 @@ FAMILY_HELP = {
 }
 
 
-def build_menu() -> dict[str, Any]:
-    """The choices of the Build tab: families with their options, the main ones first, and presets."""
-    families = []
-    for name in core.models():
-        options = {option.name: option for option in CONFIGS[name].options()}
-        main = [option for option in MAIN_OPTIONS if option in options]
-        order = main + [option for option in options if option not in main]
-        family_controls = controls(options[option] for option in order)
-        families.append(
-            {"name": name, "help": in_all_languages(_family_help(name)), "options": family_controls, "main": main}
-        )
-    presets = [
-        {"name": name, "family": preset.family, "help": in_all_languages(preset.help), "options": preset.options}
-        for name, preset in core.PRESETS.items()
-    ]
-    return {"families": families, "presets": presets}
+def main_options(family: str) -> list[str]:
+    """Names of the options that are not folded away, in the order in which they stand."""
+    names = [option.name for option in CONFIGS[family].options()]
+    return [name for name in MAIN_OPTIONS if name in names]
 
 
-def _family_help(family: str) -> core.Text:
+def family_help(family: str) -> core.Text:
     """Falls back to the name of the family."""
     return FAMILY_HELP.get(family, verbatim(family))
 
@@ -62,7 +49,7 @@ def plan(config: Config, time: int, target_time: int) -> dict[str, Any]:
         "options": non_default_options(config),
         "python": python_of(config),
         "preset": preset_of(config),
-        **translate_all(anatomy.to_dict()),
+        **anatomy.to_dict(),
         "notes": parameter_notes(anatomy),
     }
 
@@ -82,9 +69,11 @@ def diagram_of(plan: dict[str, Any], fold: dict[str, Any], language: str = "en",
     )
 
 
-def compare_plans(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """What differs between two plans: options with their titles, the sum of parameters, and ids of parts."""
-    rows = [] if first["family"] == second["family"] else [[Text("family"), first["family"], second["family"]]]
+def differences(first: dict[str, Any], second: dict[str, Any]) -> list[list[Text | str]]:
+    """What differs between two plans: rows of a title and both values, the last one being the sum of parameters."""
+    rows: list[list[Text | str]] = []
+    if first["family"] != second["family"]:
+        rows.append([Text("family"), first["family"], second["family"]])
     families = [{option.name: option for option in CONFIGS[one["family"]].options()} for one in (first, second)]
     for name in {**families[0], **families[1]}:
         values = [
@@ -92,25 +81,21 @@ def compare_plans(first: dict[str, Any], second: dict[str, Any]) -> dict[str, An
             for options, one in zip(families, (first, second), strict=True)
         ]
         if values[0] != values[1]:
-            rows.append([_titled(name), *values])
-    total = [f"{one['parameters']:,}" for one in (first, second)]
+            title = option_title(name)
+            rows.append([title if str(title) == name else Text("{title} ({name})", title=title, name=name), *values])
+    return [*rows, [Text("parameters"), *(f"{one['parameters']:,}" for one in (first, second))]]
+
+
+def differing_parts(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
+    """Ids of the parts that only one of them has, or that are not the same in both."""
     kinds = ("module", "facts", "shape", "count", "times")
     parts = [
         {part["id"]: [part[kind] for kind in kinds] for part in walk_parts(one["root"])} for one in (first, second)
     ]
-    ids = [part for part in {**parts[0], **parts[1]} if part != "()" and parts[0].get(part) != parts[1].get(part)]
-    ratio = Text(
-        "B has {ratio:.2f} times the parameters of A. What differs is marked in both drawings.",
-        ratio=second["parameters"] / first["parameters"],
-    )
-    return {
-        "rows": translate_all([*rows, [Text("parameters"), *total]]),
-        "caption": in_all_languages(ratio if rows else Text("No difference yet: change an option of B.")),
-        "differs": ids,
-    }
+    return [part for part in {**parts[0], **parts[1]} if part != "()" and parts[0].get(part) != parts[1].get(part)]
 
 
-def _written(option: core.Option | None, chosen: dict[str, Any]) -> Any:
+def _written(option: core.Option | None, chosen: dict[str, Any]) -> Text | str:
     """An option's value as it is read: a dash where a family has none."""
     if option is None:
         return MISSING
@@ -119,12 +104,7 @@ def _written(option: core.Option | None, chosen: dict[str, Any]) -> Any:
         return Text("automatic")
     if isinstance(value, bool):
         return Text("on") if value else Text("off")
-    return exact(value) if isinstance(value, int | float) else value
-
-
-def _titled(name: str) -> dict[str, str]:
-    titles = in_all_languages(option_title(name))
-    return {language: name if title == name else f"{title} ({name})" for language, title in titles.items()}
+    return exact(value) if isinstance(value, int | float) else str(value)
 
 
 def non_default_options(config: Config) -> dict[str, Any]:
@@ -150,7 +130,7 @@ def python_of(config: Config) -> str:
     return f"import core\n\nmodel = {call}"
 
 
-def parameter_notes(anatomy: Anatomy) -> list[dict[str, str]]:
+def parameter_notes(anatomy: Anatomy) -> list[Text]:
     """Parameters that common estimates leave out or count twice."""
     texts = []
     total = anatomy.root.count
@@ -175,7 +155,7 @@ def parameter_notes(anatomy: Anatomy) -> list[dict[str, str]]:
                     "{path}.{name} is {same_as}: one table, counted once. Apart they would be **{size:,}** "
                     "more.", path=part.path, name=weight.name, same_as=weight.same_as, size=size,
                 ))  # fmt: skip
-    return [in_all_languages(text) for text in texts]
+    return texts
 
 
 def _is_base_transformer(config: Config) -> bool:

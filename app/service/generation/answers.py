@@ -16,9 +16,9 @@ from app.figures.tagging import TagView, lattice, tags, transitions
 from app.figures.tokens import in_languages
 from app.i18n import in_all_languages
 from app.payload import Parts
-from app.service.figure_payload import pack_figures
 from app.service.generation.generation import model_at_step
 from app.service.generation.predictions import NEXT_SENTENCE_LABELS, next_sentence_target
+from app.service.generation.result import Result
 from app.service.generation.tagging import tag_scores
 from app.service.inputs import AnyRun, ModelInput, mark_spaces
 from core import InputError
@@ -32,9 +32,9 @@ PREFIX_BATCH = 8
 
 
 @torch.no_grad()
-def pack_answer(
+def answer(
     run: AnyRun, model_input: ModelInput, step: int, masks: list[int] | None = None, name: str = "run"
-) -> bytes:
+) -> Result:
     """The answer and its figures."""
     model, form = model_at_step(run, step), run.task.form(run.model)
     if form == "masked":
@@ -44,7 +44,7 @@ def pack_answer(
     else:
         raise InputError("This model writes; it has no other answer.")
     header = {"form": form, "tokens": model_input.source, **header}
-    return pack_figures(FIGURES[form](header, arrays, name), header, arrays)
+    return Result(header, arrays, FIGURES[form](header, arrays, name))
 
 
 def class_probabilities(run: AnyRun, model: nn.Module, model_input: ModelInput) -> Parts:
@@ -194,12 +194,12 @@ def question_figures(header: dict[str, Any], arrays: dict[str, np.ndarray], name
 
 
 def mask_figures(header: dict[str, Any], arrays: dict[str, np.ndarray], name: str) -> dict[str, Live]:
-    """Bars of all masks in 1, 2, … columns: the page takes those it has room for."""
+    """Bars of all masks side by side, for wide pages, and one below the other."""
     holes, follows = header["holes"], header["follows"] or {"labels": [], "shares": None, "right": None}
-    columns = range(1, 1 + max(1, min(len(holes), figures.MOST_ACROSS)))
     labels = [in_languages(label) for label in follows["labels"]]
     return {
-        **{f"fillings{across}": figures.fillings(holes, name, across) for across in columns},
+        "fillings": figures.fillings(holes, name, max(1, min(len(holes), figures.MOST_ACROSS))),
+        "fillings_narrow": figures.fillings(holes, name),
         "follows": figures.next_sentence(labels, follows["shares"], follows["right"], name),
     }
 

@@ -54,6 +54,19 @@ class DecodeTrace:
             self._add_distributions(choice)
             self._add_level(choice)
 
+    @property
+    def text(self) -> list[int]:
+        """The tokens so far; of a beam search, those of its best beam."""
+        if not self.tree:
+            return [step["chosen"] for step in self.steps]
+        place = next((i for i, node in enumerate(self.tree[-1]) if node["kept"]), 0)
+        ids: list[int] = []
+        for level in reversed(self.tree):
+            node = level[place]
+            ids.insert(0, node["id"])
+            place = node["parent"]
+        return ids
+
     def _add_distributions(self, choice: TokenChoice) -> None:
         """To every node that a beam ends in, the distribution of its next token."""
         if not self.tree:

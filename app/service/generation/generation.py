@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,14 +16,14 @@ from app.figures.generation import GenerationView, attended, gates
 from app.figures.live import Live
 from app.figures.next_token import next_token
 from app.service.example_texts import example_text
-from app.service.figure_payload import pack_figures
 from app.service.generation.decode_trace import DecodeTrace, distribution
+from app.service.generation.result import Result
 from app.service.inputs import AnyRun, check_length, stream_prefix
 from core import InputError
 from core.capture.point_names import RECURRENT_POINT
 from core.capture.tape import Keep, Tape
 from core.config.options import Option
-from core.decoding import Decoding, GenerationResult, can_generate, generate_with_scores
+from core.decoding import Decoding, GenerationResult, TokenChoice, can_generate, generate_with_scores
 from core.decoding.filters import process_logits
 from core.models import Output, is_encoder_decoder
 from core.runs.pretrained_run import PretrainedRun, SpecialTokens
@@ -151,16 +152,32 @@ def _source_length(task: Task) -> int:
 
 
 @torch.no_grad()
-def pack_generation(run: AnyRun, prompt: Prompt, step: int, how: dict[str, Any], name: str = "run") -> bytes:
-    """Generated texts, steps or tree, and attention and gates along the best text, with their figures."""
+def write(
+    run: AnyRun,
+    prompt: Prompt,
+    step: int,
+    how: dict[str, Any],
+    name: str = "run",
+    on_tokens: Callable[[list[str]], None] | None = None,
+) -> Result:
+    """Generated texts, steps or tree, and attention and gates along the best text, with their figures.
+
+    on_tokens: called with the text so far whenever a token has been chosen; of a beam search, with its best beam.
+    """
     model, trace = model_at_step(run, step), DecodeTrace()
+
+    def watch(choice: TokenChoice) -> None:
+        trace(choice)
+        if on_tokens is not None:
+            on_tokens(run.task.show(trace.text))
+
     for option in decoding_options():
         option.check(how.get(option.name, option.default))
     options = Decoding.make(**how)
     lengths = prompt.lengths if is_encoder_decoder(model) else None
     special_tokens = prompt.special_tokens
     result = generate_with_scores(
-        model, prompt.ids, lengths, watch=trace, **asdict(special_tokens), **options.to_dict()
+        model, prompt.ids, lengths, watch=watch, **asdict(special_tokens), **options.to_dict()
     )
     texts = trim_texts(result, special_tokens)
     steps = trace.steps or replay_distributions(model, prompt, texts[0], options)
@@ -192,7 +209,7 @@ def pack_generation(run: AnyRun, prompt: Prompt, step: int, how: dict[str, Any],
         header["texts"][0]["score"],
         name,
     )
-    return pack_figures(generation_figures(view, attention, points), header, arrays | points)
+    return Result(header, arrays | points, generation_figures(view, attention, points), view)
 
 
 def generation_figures(

@@ -218,6 +218,8 @@ def entry_title(loaded: LoadedRun) -> Text:
     """The title of an open run, wherever it came from."""
     if isinstance(loaded.run, Run) and is_run_key(loaded.name):
         return run_title(loaded.run.recipe, loaded.run.seed)
+    if checkpoint_runs.is_checkpoint_name(loaded.name):
+        return verbatim(checkpoint_runs.location_of(loaded.name).title)
     entry = run_entries().get(loaded.name)
     return entry.title if entry else verbatim(loaded.name)
 

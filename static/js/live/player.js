@@ -133,6 +133,7 @@ export class LiveFigure {
     await this.Plotly.react(this.plot, data, layout, { ...CONFIG, scrollZoom: Boolean(this.spec.zoom), staticPlot: Boolean(this.spec.parts) });
     this.poster?.remove();
     this.plot.style.height = "";
+    if (this.spec.reveal?.[1] > this.plot.clientWidth) this.plot.scrollLeft = this.spec.reveal[0];
     this.fit();
     if (first) this.listen();
     this.cursor?.place();
@@ -195,6 +196,14 @@ export class LiveFigure {
     this.parts?.refresh();
     if (keys.has(this.spec.cursor?.key)) this.cursor?.place();
     this.crosshair?.place();
+    if (changes.length) this.tellAgain();
+  }
+
+  // what is pointed at has another value now
+  tellAgain() {
+    if (this.lit) this.light(this.lit);
+    const { curveNumber, pointNumber, fullData } = this.tip ?? {};
+    if (this.tip && this.plot._fullData[curveNumber]) this.Plotly.Fx.hover(this.plot, [{ curveNumber, pointNumber }], [`${fullData.xaxis}${fullData.yaxis}`]);
   }
 
   // whether another of several labels at one place comes first now
@@ -252,11 +261,12 @@ export class LiveFigure {
       return false;
     });
     this.plot.on("plotly_hover", ({ points: [point] }) => {
+      this.tip = point;
       this.hovered = Object.keys(this.spec.click).length ? point : null;
       this.pointFrom((axis) => indexOf(point, axis));
     });
     this.plot.on("plotly_unhover", () => {
-      this.hovered = null;
+      this.hovered = this.tip = null;
       if (Object.keys(this.spec.links).length) this.player.point(null, this);
     });
     this.plot.on("plotly_relayout", () => { this.fitTokens(); this.tellZoom(); });
@@ -348,6 +358,7 @@ export class LiveFigure {
   light(tokens) {
     if (!this.plot._fullLayout || !Object.keys(this.spec.links).length) return;
     this.plot.querySelectorAll(".lit, .tip").forEach((part) => part.remove());
+    this.lit = tokens;
     const said = [];
     for (const [axis, name] of Object.entries(this.spec.links)) {
       const index = [tokens?.[name] ?? []].flat()[0];

@@ -5,15 +5,15 @@ import pytest
 import torch
 import transformers
 
-from app import payload
 from app.service import positions
 from app.service.checkpoints import checkpoint_runs
-from app.service.generation import generation
+from app.service.generation import answers, generation
 from app.service.inputs import held_out_input, input_from_text
 from app.service.runs import run_registry
 from app.service.snapshot_arrays import collect_arrays
 from core import InputError
 from tests.app.checkpoints import small_checkpoints
+from tests.app.sent_arrays import sent_arrays
 from tests.words import chinese
 
 MINILM = "checkpoint:all-MiniLM-L6-v2"
@@ -31,7 +31,7 @@ def test_the_real_bert_shows_what_transformers_computes(root):
         assert problem.ids.tolist() == ids["input_ids"][0].tolist()
         with torch.no_grad():
             expected = theirs(**ids, output_attentions=True, output_hidden_states=True)
-        header, arrays = payload.unpack(collect_arrays(run, problem).pack())
+        header, arrays = sent_arrays(collect_arrays(run, problem))
         (heads,) = header["heads"]
         assert heads["shape"] == [1, 6, 12, len(problem.source), len(problem.source)]
         weights = torch.stack(expected.attentions)[:, 0].numpy()
@@ -83,7 +83,7 @@ def test_masks_are_filled_as_transformers_fills_them(client, root):
     theirs, name = small_checkpoints.bert(root / "small", "masked"), "checkpoint:small"
     run = run_registry.open_run(name).run
     text = "the [MASK] of France is [MASK]"
-    header, _ = payload.unpack(client.post("/api/reply", json={"run": name, "text": text, "step": 0}).content)
+    header = answers.answer(run, input_from_text(run, text), 0).header
     ids = input_from_text(run, text).batch.inputs[0]
     with torch.no_grad():
         shares = theirs(ids).logits[0].softmax(-1)
@@ -98,8 +98,8 @@ def test_masks_are_filled_as_transformers_fills_them(client, root):
 @pytest.mark.parametrize("form", ["label", "tags", "answer", "masked"])
 def test_every_kind_of_answer_is_given(client, root, form):
     small_checkpoints.bert(root / form, form)
-    answer = client.post("/api/reply", json={"run": f"checkpoint:{form}", "held_out": 0, "step": 0})
-    assert payload.unpack(answer.content)[0]["form"] == form
+    run = run_registry.open_run(f"checkpoint:{form}").run
+    assert answers.answer(run, held_out_input(run, 0), 0).header["form"] == form
 
 
 @pytest.mark.parametrize("family", ["gpt2", "t5"])
@@ -107,7 +107,7 @@ def test_what_a_checkpoint_writes_is_what_transformers_writes(root, family):
     theirs = getattr(small_checkpoints, family)(root / family)
     run = run_registry.open_run(f"checkpoint:{family}").run
     prompt = generation.make_prompt(run, "the capital of France", 0)
-    header, _ = payload.unpack(generation.pack_generation(run, prompt, 0, {"max_new": 8}))
+    header = generation.write(run, prompt, 0, {"max_new": 8}).header
     with torch.no_grad():
         expected = theirs.generate(prompt.ids, max_new_tokens=8, do_sample=False, pad_token_id=0)[0].tolist()
     expected = expected[1:] if family == "t5" else expected[prompt.ids.shape[1] :]

@@ -58,6 +58,7 @@ def test_a_diagram_in_time_and_in_another_language():
     assert not groups(plain.svg, "strip") and len(groups(unrolled.svg, "strip")) == 1
     assert "t=7" in unrolled.svg and "+4" in unrolled.svg and "in time" in plain.svg
     assert "in time" not in unrolled.svg and unrolled.caption != plain.caption
+    assert "LSTM 层" in unrolled.svg and "LstmLayer" in plain.svg
 
 
 def test_text_in_a_diagram_is_never_markup(tmp_path):

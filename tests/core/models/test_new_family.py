@@ -80,7 +80,10 @@ import torch
 
 torch.set_num_threads(1)
 import core
+import gradio as gr
+from app.i18n import in_all_languages
 from app.service.build import costs as build_costs, model_plan
+from app.tabs.build.options import family_options
 from core.analysis import costs
 
 model, bart = core.build("mixer", n_layers=7).eval(), core.build("bart", n_layers=1).eval()
@@ -90,6 +93,8 @@ with core.capture(model, "*mixed") as tape:
 drawn = core.anatomy(model, time=5)
 config = model.config
 parity, copy = core.task("parity", max_len=6), core.task("copy", max_len=5)
+with gr.Blocks():
+    controls = [option["name"] for option in family_options("mixer").props["options"]]
 trained = {}
 for family, task in (("mixer", parity), ("bart", copy)):
     trained_config = core.configure(family, **task.model_options(family))
@@ -107,7 +112,8 @@ print(json.dumps({
     "activations": costs.activation_bytes(config, 8) == costs.measure(model, 8).activation_bytes,
     "bart": sum(costs.flops(bart.config, 4).values()) == costs.count_flops(bart, 4),
     "predicted": build_costs.predict_costs(config)["flops"],
-    "offered": {one["name"]: one["help"] for one in model_plan.build_menu()["families"]},
+    "offered": {name: in_all_languages(model_plan.family_help(name)) for name in core.models()},
+    "controls": controls,
     "plan": model_plan.plan(config, 5, 5)["python"],
     "met": [parity.families, copy.families],
     "trained": trained,
@@ -153,6 +159,7 @@ def test_a_new_family_is_built_seen_drawn_counted_offered_and_trained(copy):
     assert report["flops"] == {"all": report["counted"]} and report["counted"] > 0
     assert report["predicted"]["all"][0] > report["counted"]
     assert report["offered"]["mixer"] == {"en": "mixer", "zh": "mixer"} and report["offered"]["bert"]["en"] != "bert"
+    assert {"n_layers", "d_model", "max_len", "head"} <= set(report["controls"])
     assert report["plan"] == 'import core\n\nmodel = core.build("mixer", n_layers=7)'
     parity, copying = report["met"]
     assert "mixer" in parity and "bart" not in parity and "bart" in copying and "mixer" in copying

@@ -1,4 +1,4 @@
-"""The Build tab: the configuration and its pictures (drawn by the script), and below them the table of layers (native)."""
+"""The table of one layer of each kind, below the model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import gradio as gr
 
-from app.components.script_view import ScriptView
 from app.i18n import TRANSLATIONS, translate
 from app.routes.runs import MODEL_SLOTS
 from app.service.build.layer_table import layer_caption, layer_table
@@ -22,9 +21,8 @@ CSV = """async ({ headers, data }) => {
 }"""
 
 
-def build_tab(tab: gr.Tab) -> None:
-    """The contents of the tab; `tab` is the one around them."""
-    ScriptView("build")
+def layers_section(tab: gr.Tab) -> None:
+    """The table and its buttons; `tab` is the one around them."""
     with gr.Column(elem_id="layers", elem_classes="view"):
         measured = gr.State([])  # of LayerCost, in this session
         language = gr.Textbox("en", visible=False)
@@ -42,8 +40,7 @@ def build_tab(tab: gr.Tab) -> None:
     )
     button.click(
         measure_layers, [language, measured], [*shown, measured], js=LANGUAGE, show_progress="minimal",
-        show_progress_on=[table], concurrency_limit=2, api_name="compare_layers",
-        api_description="One recurrent, one convolutional and one attention layer, measured at 256 and 512 tokens.",
+        show_progress_on=[table], concurrency_limit=2, api_visibility="private",
     )  # fmt: skip
     keep.click(None, [table], None, js=CSV, api_visibility="private")
 
