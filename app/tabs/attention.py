@@ -49,7 +49,7 @@ def attention_tab() -> None:
                         "Measured on this input. The moments on the timeline are found on held-out problems, so they may differ."
                     )
                 ),
-                tag="small", classes="report-about", when={"focus": HEAD, "trained": [True]},
+                tag="small", classes="report-about", when={"focus": HEAD, "hasTraining": [True]},
             )  # fmt: skip
             sources = LivePlot(first["sources"], classes="sources", when={"focus": ["rollout"]})
         with gr.Column(elem_classes="bertviz"):

@@ -97,7 +97,7 @@ def choose_focus(asked: Asked, answer: AttentionPlots) -> dict[str, Any]:
         layer, head, _ = clearest_head(view)
     if before != identity(asked) or not _within(query, view.queries) or not _within(key, view.keys):
         query, key = strongest_cell(view, asked.get("snapshot") or 0, layer, head)
-    state = {"attentionOf": identity(asked), "group": group, "long": answer.long, "trained": view.trained}
+    state = {"attentionOf": identity(asked), "group": group, "long": answer.long, "hasTraining": view.trained}
     return offered(
         answer, view, {**state, "layer": layer, "head": head, "query": query, "key": key}, asked.get("focus")
     )

@@ -50,7 +50,9 @@ export async function chooseRun(name, to = awaited?.run === name ? awaited : nul
   return load(async () => {
     const story = await getStory(name), given = to && (to.text !== undefined || to.heldOut !== undefined);
     const text = given ? to.text ?? null : story.first_input || null, input = { run: name, text, heldOut: to?.heldOut ?? 0 };
-    return [story, input, await lookAt(input)];
+    const look = await lookAt(input);
+    if (to?.others) await openTab(to.tab); // first: tabs that are open ask when the run is another
+    return [story, input, look];
   }, (story, input, look) => {
     const link = to?.others && stateOf(to, input, story, look), kept = to && !link ? { ...to, tab: state.tab } : {};
     hold(null);
@@ -58,7 +60,6 @@ export async function chooseRun(name, to = awaited?.run === name ? awaited : nul
     arrive(look, { snapshot: story.snapshots.length - 1, ...kept, ...input, stepsMade: story.steps.length, ...link?.values });
     if (link) {
       hold(link.named);
-      openTab(to.tab);
       show({ linkProblem: [...to.wrong, ...link.wrong].join(" ") });
     }
     if (name === awaited?.run) awaited = null;

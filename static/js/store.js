@@ -53,6 +53,7 @@ export const DEFAULTS = {
 export const state = {
   ...DEFAULTS,
   attentionOf: null, // run and input for which group, layer, head and cell were chosen
+  hasTraining: true, // does what is looked at have a record of its training?
   long: false, // are exact maps and arithmetic asked for one head at a time?
   build: { a: null, b: null, side: "a" }, // configurations of the Build tab, {family, options}: null is the run's, or no second one
   built: null, // as they are drawn: {a, b, run}

@@ -10,34 +10,10 @@ from app.page import TABS
 from app.service.runs import shipped
 from tests.browser.page_driver import choose_run, open_app, page_state, wait_until
 
-KEYS = [
-    "tab",
-    "run",
-    "text",
-    "heldOut",
-    "snapshot",
-    "group",
-    "layer",
-    "head",
-    "query",
-    "key",
-    "focus",
-    "recurrent_layer",
-    "gate",
-    "unit",
-    "time",
-    "sort",
-    "gatesView",
-    "through",
-    "position",
-    "offset",
-    "pair",
-    "sides",
-    "ropeKey",
-    "wordOrder",
-    "language",
-    "theme",
-]
+KEYS = ["tab", "run", "text", "heldOut", "snapshot", "focus", "gate", "unit", "time", "sort", "gatesView", "through"]
+KEYS += ["recurrent_layer", "position", "offset", "pair", "sides", "ropeKey", "wordOrder", "language", "theme"]
+HEAD = ["group", "layer", "head", "query", "key"]
+CHOSEN = "s.state.group && JSON.stringify(s.state.attentionOf) === JSON.stringify([s.state.run, s.state.text, s.state.heldOut, null])"
 READY = "s.shown.story && s.shown.look && !s.shown.loading"
 CHOICES = {
     "focus": ["map", "arcs"], "gatesView": ["units", "path"], "through": ["time", "training"], "sides": ["two", "one"],
@@ -46,7 +22,9 @@ CHOICES = {
 
 
 def values(page: Page) -> dict:
-    return page_state(page, f"Object.fromEntries({KEYS}.map((key) => [key, s.state[key]]))")
+    """What a link keeps; the head and its cell once the Attention tab has chosen them for this input."""
+    keys = f"[...{KEYS}, ...({CHOSEN} ? {HEAD} : [])]"
+    return page_state(page, f"Object.fromEntries({keys}.map((key) => [key, s.state[key]]))")
 
 
 def open_link(new_page, link: str, **options) -> Page:
@@ -58,7 +36,7 @@ def open_link(new_page, link: str, **options) -> Page:
 
 def random_moves(page: Page, chance: random.Random) -> dict:
     """Values that exist in the run and input that are shown."""
-    stacks = page_state(page, "s.shown.look.heads.map(({ name, shape }) => ({ name, shape }))")
+    stacks = page_state(page, f"({CHOSEN}) ? s.shown.look.heads.map(({{ name, shape }}) => ({{ name, shape }})) : []")
     moves = {key: chance.choice(choices) for key, choices in CHOICES.items()}
     moves |= {"snapshot": chance.randrange(page_state(page, "s.shown.story.snapshots.length"))}
     moves |= {"position": chance.randrange(1, 12), "offset": chance.randrange(1, 9)}
@@ -79,25 +57,39 @@ def settled_link(page: Page) -> str:
     return link
 
 
+def settled(page: Page, tab: str) -> dict:
+    """What a link keeps, once the open tab has chosen what it chooses for the run and input."""
+    wait_until(page, f"s.state.tab === '{tab}' && {READY}", 60)
+    if tab == "attention":
+        wait_until(
+            page,
+            "JSON.stringify(s.state.attentionOf?.slice(0, 3)) === JSON.stringify([s.state.run, s.state.text, s.state.heldOut])",
+            60,
+        )
+    if tab == "gates":
+        expect(page.locator(".view-gates .caption:visible, .view-gates .nothing:visible").first).not_to_be_empty(
+            timeout=60_000
+        )
+    settled_link(page)
+    return values(page)
+
+
 def test_a_link_brings_the_same_view_to_another_browser(new_page):
     chance = random.Random(0)
     page = open_app(new_page)
-    for at, name in enumerate(chance.sample(shipped.names(), 5)):
-        choose_run(page, name)
+    for at, tab in enumerate(["attention", "gates", "positions"]):
+        choose_run(page, chance.choice(shipped.names()))
         if at % 2:
             page.get_by_role("button", name="Another held-out problem").click()
             wait_until(page, f"s.state.text === null && {READY}")
-        page.locator(f"#tab-{chance.choice(['attention', 'gates', 'positions', 'generate'])}-button").click()
-        moves = random_moves(page, chance)
-        page.evaluate("moves => import('/ours/js/store.js').then((s) => s.set(moves))", moves)
+        page.locator(f"#tab-{tab}-button").click()
+        settled(page, tab)
+        page.evaluate("moves => import('/ours/js/store.js').then((s) => s.set(moves))", random_moves(page, chance))
         if at == 2:
             page.locator(".tools .ground").click()
-        link = settled_link(page)
-        expected = values(page)
+        expected, link = settled(page, tab), page.url
         other = open_link(new_page, link, viewport={"width": 1300, "height": 800})
-        wait_until(other, f"s.state.tab === '{expected['tab']}'")
-        other.wait_for_timeout(2000)  # what opens late keeps to the link
-        assert values(other) == expected, link
+        assert settled(other, tab) == expected, link
         assert len(link) < 500
         other.close()
 
