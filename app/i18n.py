@@ -63,6 +63,11 @@ def translate_all(value: Any) -> Any:
     return [translate_all(item) for item in value] if isinstance(value, list | tuple) else value
 
 
+def encodable(text: str) -> str:
+    """With unpaired surrogates, which a quoted value may have and UTF-8 cannot encode, spelt out."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _load_words(folder: Path) -> dict[str, str]:
     words: dict[str, str] = {}
     for path in sorted(folder.glob("*.json")):

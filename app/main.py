@@ -7,9 +7,12 @@ import os
 import sys
 import threading
 import webbrowser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio is imported; no requests outside
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # both read when gradio is imported; no requests outside
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 import gradio as gr
 import torch
@@ -17,6 +20,7 @@ import uvicorn
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
+from app.api.result_files import result_files
 from app.components.words import page_words
 from app.page import build_page
 from app.paths import STATIC
@@ -37,12 +41,22 @@ def head() -> str:
     return "\n".join([*links, (STATIC / "head.html").read_text("utf-8")])
 
 
-def make_app() -> FastAPI:
+@asynccontextmanager
+async def app_lifespan(app: FastAPI) -> AsyncIterator[None]:
+    try:
+        async with lifespan(app):
+            yield
+    finally:
+        result_files.close()
+
+
+def make_app(mcp: bool = False) -> FastAPI:
+    """The page and its routes; `mcp`: the endpoints of `app.api` are the tools of an MCP server, too."""
     page = build_page()
     theme = gr.themes.Base(
         primary_hue="teal", neutral_hue="slate", font=["system-ui", "sans-serif"], font_mono=["monospace"]
     )
-    app = FastAPI(lifespan=lifespan, openapi_url=None)  # /docs would load its scripts from a CDN
+    app = FastAPI(lifespan=app_lifespan, openapi_url=None)  # /docs would load its scripts from a CDN
     app.include_router(bundles.router)  # before the static folder that its path falls into
     app.mount("/ours", StaticFiles(directory=STATIC), name="ours")
     app.include_router(router)
@@ -58,6 +72,8 @@ def make_app() -> FastAPI:
         footer_links=[],
         ssr_mode=False,  # scripts draw the page in the browser
         max_file_size=1,  # byte: files are uploaded to the app's own routes, which check them, and never to Gradio
+        show_error=False,  # only what is said by gr.Error: other exceptions may quote what is nobody's business
+        mcp_server=mcp,
     )
 
 
@@ -77,6 +93,12 @@ def main() -> None:
         metavar="GB",
         help="memory set aside for them",
     )
+    parser.add_argument(
+        "--mcp",
+        action="store_true",
+        default=os.environ.get("INNERVIEW_MCP", "") not in ("", "0"),
+        help="be an MCP server, too, at /gradio_api/mcp (or set INNERVIEW_MCP=1)",
+    )
     options = parser.parse_args()
     configure_checkpoints(options.checkpoints, round(options.checkpoint_memory * GIGABYTE))
     try:
@@ -90,7 +112,9 @@ def main() -> None:
     if not options.no_open:
         threading.Timer(1.5, webbrowser.open, [address]).start()
     print(f"InnerView runs at {address}", flush=True)
-    uvicorn.run(make_app(), host=options.host, port=options.port, log_level="warning", timeout_graceful_shutdown=1)
+    uvicorn.run(
+        make_app(options.mcp), host=options.host, port=options.port, log_level="warning", timeout_graceful_shutdown=1
+    )
 
 
 if __name__ == "__main__":

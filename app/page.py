@@ -6,6 +6,7 @@ from typing import Any
 
 import gradio as gr
 
+from app.api import add_api
 from app.components.live_plot import LiveText, text_value
 from app.components.script_view import ScriptView
 from app.components.words import word
@@ -14,6 +15,7 @@ from app.sidebar import build_sidebar
 from app.tabs.attention import attention_tab
 from app.tabs.build import build_tab
 from app.tabs.generate import generate_tab
+from app.tabs.positions import positions_tab
 
 TABS = {
     "build": word("Build"),
@@ -43,15 +45,19 @@ def build_page() -> gr.Blocks:
         with gr.Tabs(elem_id="tabs", selected="attention"):
             for name, title in TABS.items():
                 with gr.Tab(title, id=name, elem_id=f"tab-{name}") as tab:
-                    if name == "build":
-                        build_tab(tab)
-                    elif name == "attention":
-                        with gr.Column(elem_id="attention", elem_classes="view-attention"):
-                            attention_tab()
-                    elif name == "generate":
-                        generate_tab()
-                    else:
-                        ScriptView(name)
+                    match name:
+                        case "build":
+                            build_tab(tab)
+                        case "attention":
+                            with gr.Column(elem_id="attention", elem_classes="view-attention"):
+                                attention_tab()
+                        case "positions":
+                            positions_tab()
+                        case "generate":
+                            generate_tab()
+                        case _:
+                            ScriptView(name)
         ScriptView("timeline")
         page.load(None, None, [fold], js=FOLD_ON_PHONES, api_visibility="private")
+        add_api()
     return page

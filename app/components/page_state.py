@@ -142,6 +142,8 @@ class Derived(gr.HTML):
 def show_by(key: str, blocks: Mapping[Any, gr.blocks.Block]) -> None:
     """Shows the one of these blocks that a key of the state names, without a request; the others are hidden."""
     chosen = Question([key])
+    for block in blocks.values():
+        block.elem_classes.append("shown-by")
     shown = "({ __type__: 'update', visible: Object.values(state)[0] === value || 'hidden' })"
     js = f"(state) => {json.dumps(list(blocks))}.map((value) => {shown})"
     chosen.change(None, [chosen], list(blocks.values()), js=js, api_visibility="private")

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from app.figures.axes import plain_text, shortened
 from app.figures.expressions import Affine, Array, Choose, Expression, Fill, Format, Sentences, State, Take
 from app.figures.live import Live, PointNames
-from app.figures.numbers import RAISED
+from app.figures.numbers import MISSING, RAISED
 from app.figures.theme import HIGH, LOW, SIZE, colour, themed
 
 LOOKS = {
@@ -31,7 +31,7 @@ EMPTY = "\u00a0"
 class GradientLine:
     """|∂ loss / ∂ h_t| of one layer of one run, at the snapshots that stand for those of the run on the page.
 
-    gradients  (snapshot, time) in float64, because vanishing ones are tiny
+    gradients  (snapshot, time) in float64, because vanishing ones are tiny; NaN where the loss does not depend on h_t
     steps      (snapshot,): the training steps of these snapshots
     """
 
@@ -43,13 +43,19 @@ class GradientLine:
     place: int = 0  # among the lines of its run
 
     @property
-    def last(self) -> int:
+    def end(self) -> int:
         """The position read last."""
         return 0 if self.backwards else self.gradients.shape[1] - 1
 
     @property
+    def last(self) -> int:
+        """The position read last of those on which the loss depends: in a language model nothing follows the very last."""
+        reached = np.flatnonzero(np.isfinite(self.gradients).any(0))
+        return int(reached[0 if self.backwards else -1]) if reached.size else self.end
+
+    @property
     def logs(self) -> np.ndarray:
-        """(snapshot, time): log₁₀ of the gradient divided by that at the position read last"""
+        """(snapshot, time): log₁₀ of the gradient divided by that at `last`"""
         logs = np.log10(self.gradients)
         return logs - logs[:, [self.last]]
 
@@ -59,9 +65,10 @@ def gradients(lines: list[GradientLine], of: str, tokens: list[str], axis: str =
     own, length = of == "input", lines[0].gradients.shape[1]
     relative = Array("gradients.relative", np.stack([10.0**line.logs for line in lines], 1))  # (snapshot, line, time)
     exact = Array("gradients.exact", np.stack([line.gradients for line in lines], 1))
+    finite = [line.logs[np.isfinite(line.logs)] for line in lines]
     limits = [
-        min(float(line.logs.min()) for line in lines) - 0.5,
-        max(float(line.logs.max()) for line in lines) + 0.5,
+        min((float(logs.min()) for logs in finite if logs.size), default=0.0) - 0.5,
+        max((float(logs.max()) for logs in finite if logs.size), default=0.0) + 0.5,
     ]
     every = 1 if own else 5 * max(1, -(-length // (5 * TICKS)))
     ticks = list(range(0, length, every))
@@ -99,7 +106,11 @@ def gradients(lines: list[GradientLine], of: str, tokens: list[str], axis: str =
             "shapes": [{"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "opacity": 0.1, "line": {"width": 0}}] if own else [],
         },
     )  # fmt: skip
-    bindings["layout.yaxis.title.text"] = Format("|∂ loss / ∂ hₜ| divided by that at the token read last")
+    bindings["layout.yaxis.title.text"] = (
+        Format("|∂ loss / ∂ hₜ| divided by that at the token read last")
+        if to_the_end(lines)
+        else Format("|∂ loss / ∂ hₜ| divided by the last one that is not 0")
+    )
     bindings["layout.xaxis.title.text"] = Format("token") if own else Format("position")
     if own:
         position = Array("gradients.positions", np.arange(length, dtype=np.int32))["time"]
@@ -143,6 +154,11 @@ def gradients(lines: list[GradientLine], of: str, tokens: list[str], axis: str =
     )
 
 
+def to_the_end(lines: list[GradientLine]) -> bool:
+    """Does the loss depend on the token read last?"""
+    return all(line.last == line.end for line in lines)
+
+
 def _colour(family: str) -> Expression:
     of = LOOKS[family][0]
     if of == "ink":
@@ -164,10 +180,16 @@ def _caption(lines: list[GradientLine], of: str) -> Expression:
             step=step,
             length=length,
         )
-    else:
+    elif to_the_end(lines):
         where = Format(
             "At training step {step}, the gradient at the token read first, divided by that at the token read last:", step=step
         )  # fmt: skip
+    else:
+        where = Format(
+            "At training step {step}, the gradient at the token read first, divided by that at the last token on which the loss depends (position {place}):",
+            step=step,
+            place=lines[0].last,
+        )
     parts: Any = None
     for line in lines:
         first = line.logs[:, -1 if line.backwards else 0]
@@ -185,6 +207,8 @@ def _steps(lines: list[GradientLine]) -> Expression:
 
 def three_digits(log: float) -> str:
     """0.0145, 3.75 × 10⁻⁸: three digits of a number given as its logarithm"""
+    if not math.isfinite(log):
+        return MISSING
     if -3 <= log < 2.999:
         return f"{10**log:#.3g}".rstrip(".")
     power = math.floor(log)

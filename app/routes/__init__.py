@@ -15,7 +15,6 @@ from app.routes import (
     exports,
     fine_tuning,
     gates,
-    positions,
     runs,
     train,
 )
@@ -30,7 +29,6 @@ for part in (
     checkpoints,
     fine_tuning,
     gates,
-    positions,
     train,
 ):
     router.include_router(part.router)

@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
-from app.i18n import in_all_languages
+from app.i18n import encodable, in_all_languages
 from core import ConfigError, InputError
 from core.translatable import Text
 
@@ -40,11 +40,6 @@ def malformed_response(request: Request, error: Exception) -> JSONResponse:
 
 
 def _error_response(text: Text, option: str | None, again: bool = False) -> JSONResponse:
-    sentences = {language: _encodable(sentence) for language, sentence in in_all_languages(text).items()}
-    problem = {**sentences, "option": option and _encodable(option), "again": again}
+    sentences = {language: encodable(sentence) for language, sentence in in_all_languages(text).items()}
+    problem = {**sentences, "option": option and encodable(option), "again": again}
     return JSONResponse({"problem": problem}, NOT_YET if again else REFUSED)
-
-
-def _encodable(text: str) -> str:
-    """With unpaired surrogates, which a quoted value may have and UTF-8 cannot encode, spelt out."""
-    return text.encode("utf-8", "backslashreplace").decode()

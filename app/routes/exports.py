@@ -5,8 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from app.export.run_site import zipped_site
-from app.routes.runs import MODEL_SLOTS, InputRequest, file_name, load_input
+from app.routes.runs import InputRequest, file_name, load_input
 from app.service.runs import run_registry
+from app.service.runs.model_slots import MODEL_SLOTS
 
 router = APIRouter()
 

@@ -8,10 +8,11 @@ from typing import Literal
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from app.routes.runs import MODEL_SLOTS, InputRequest, binary_response, exclusive_run, load_input
+from app.routes.runs import InputRequest, binary_response, load_input
 from app.service import gate_gradients, gates
 from app.service.gate_gradients import RunGradients
 from app.service.runs import run_registry
+from app.service.runs.model_slots import MODEL_SLOTS, exclusive_run
 from core import InputError
 from core.runs.run import Run
 

@@ -13,11 +13,11 @@ from app.i18n import translate_all
 from app.service.runs.job_service import is_run_key, job_service
 from app.service.training import figures, requests
 from app.service.training.event_stream import stream_events
+from app.service.training.job_start import start_job
 from app.service.training.job_view import job_facts
 from app.service.training.menu import file_facts, menu
 from app.service.training.uploaded_files import MAX_FILE_BYTES, task_from_file
-from core import ConfigError, InputError, Text
-from core.jobs import Jobs
+from core import InputError
 from core.runs.fork import fork_recipe
 from core.runs.recipes import RECIPES, Recipe
 from core.runs.run import key_of
@@ -25,7 +25,6 @@ from core.runs.store import StoreError
 
 router = APIRouter(prefix="/train")
 MAX_KEYS = 100
-MAX_JOBS_PER_PAGE, MAX_JOBS = 8, 40  # queued or running
 STEP_TIMEOUT_SECONDS = 1.0  # a `step` command waits so long for its step
 Options = dict[str, Any]
 
@@ -124,7 +123,7 @@ def check(body: TrainBody) -> dict[str, Any]:
 def start(body: TrainBody, request: Request) -> dict[str, Any]:
     recipe = body.recipe()
     recipe.task.evaluation(1)  # raises if there are too few problems to hold some out
-    return _start_job(recipe, body.seed, body.page or _address(request))
+    return job_facts(start_job(recipe, body.seed, body.page or _address(request)))
 
 
 @router.post("/charts")
@@ -175,7 +174,7 @@ def fork(key: str, body: ForkBody, request: Request) -> dict[str, Any]:
     recipe = fork_recipe(run, body.step, {**body.model, **body.training})
     requests.check_size(recipe)
     run.derive(recipe, seed)  # raises if the shapes of the weights would change
-    return _start_job(recipe, seed, body.page or _address(request))
+    return job_facts(start_job(recipe, seed, body.page or _address(request)))
 
 
 @router.post("/{key}/{order}")
@@ -184,7 +183,7 @@ def command(
 ) -> dict[str, Any]:
     job = job_service.job(key)
     if order == "go":
-        return _start_job(job.recipe, job.seed, body.page or _address(request))
+        return job_facts(start_job(job.recipe, job.seed, body.page or _address(request)))
     commands = {
         "pause": job.pause,
         "stop": job.stop,
@@ -196,47 +195,6 @@ def command(
     except StoreError as error:
         raise InputError(error.text) from error
     return job_facts(job)
-
-
-_page_jobs: dict[str, set[str]] = {}  # page → keys of the runs it has started, while they are queued or running
-
-
-def _start_job(recipe: Recipe, seed: int, page: str) -> dict[str, Any]:
-    """Start or resume the job of a run."""
-    jobs = job_service.jobs
-    with jobs.lock:  # so that simultaneous requests are counted
-        _check_job_limits(jobs, key_of(recipe, seed), page)
-        try:
-            job = jobs.start(recipe, seed)
-        except StoreError as error:
-            raise InputError(error.text) from error
-        job.resume()
-    return job_facts(job_service.keep_recent(job))
-
-
-def _check_job_limits(jobs: Jobs, key: str, page: str) -> None:
-    """Limit the jobs of all pages, to protect the machine, and those of one page, for a fair share of the workers.
-
-    A page identifies itself, so the second limit guards against mistakes only, not against abuse.
-    """
-    active = {job.key for job in jobs.in_progress}
-    for other in list(_page_jobs):
-        _page_jobs[other] &= active
-        if not _page_jobs[other]:
-            del _page_jobs[other]
-    of_page = _page_jobs.get(page, set())
-    if key in active:
-        return
-    if len(of_page) >= MAX_JOBS_PER_PAGE or len(active) >= MAX_JOBS:
-        per_page = len(of_page) >= MAX_JOBS_PER_PAGE
-        count, most = (len(of_page), MAX_JOBS_PER_PAGE) if per_page else (len(active), MAX_JOBS)
-        raise ConfigError(
-            "page",
-            count,
-            Text("at most {most} runs are trained at once.", most=most),
-            Text("Stop or pause one of them first."),
-        )
-    _page_jobs.setdefault(page, set()).add(key)
 
 
 def _address(request: Request) -> str:

@@ -71,9 +71,11 @@ def _untrained_model(config: Config, seed: int) -> nn.Module:
 
 
 def pack_gradients(steps: list[int], gradients: dict[str, Tensor]) -> bytes:
-    """As base-10 logarithms, since float32 cannot hold 10^−60."""
-    tiny = torch.finfo(torch.float64).tiny
-    arrays = {name: values.clamp(min=tiny).log10().float().numpy() for name, values in gradients.items()}
+    """As base-10 logarithms, since float32 cannot hold 10^−60; NaN for 0, where the loss does not depend on a state."""
+    arrays = {
+        name: values.log10().nan_to_num(torch.nan, neginf=torch.nan).float().numpy()
+        for name, values in gradients.items()
+    }
     return payload.pack({"steps": steps, "lines": list(gradients)}, arrays)
 
 

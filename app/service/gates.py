@@ -19,6 +19,7 @@ from app.figures.expressions import Choose, Expression, Format, State, evaluate
 from app.figures.gates import unit_over_tokens, unit_over_training, units
 from app.figures.gates_path import path
 from app.figures.gates_view import MEMORY_GATE, SIGNED, RecurrentView, sort_name
+from app.figures.live import Live
 from app.i18n import TRANSLATIONS, WORDS, translate_message
 from app.service.figure_payload import pack_figures
 from app.service.inputs import AnyRun, ModelInput
@@ -222,8 +223,18 @@ def collect_views(run: AnyRun, model_input: ModelInput, file: str) -> list[tuple
     return [(layer, layer.view(axes[layer.states.axis], steps, file)) for layer in terms]
 
 
+def gate_figures(view: RecurrentView) -> dict[str, Live]:
+    """By name: "layer/units", "layer/tokens", "layer/training" and "layer/path.state"."""
+    return {
+        f"{view.name}/units": units(view),
+        f"{view.name}/tokens": unit_over_tokens(view),
+        f"{view.name}/training": unit_over_training(view),
+        **{f"{view.name}/path.{state}": path(view, state) for state in view.paths},
+    }
+
+
 def pack_gates(run: AnyRun, model_input: ModelInput, runs: dict[str, list[str]], file: str = "gates") -> bytes:
-    """Figures "layer/units", "layer/tokens", "layer/training" and "layer/path.state" of every recurrent layer.
+    """The figures of every recurrent layer (`gate_figures`).
 
     runs: by what a gradient is of, the runs it is shown for. Gates and states come with the arrays of `/api/look`.
     """
@@ -233,12 +244,7 @@ def pack_gates(run: AnyRun, model_input: ModelInput, runs: dict[str, list[str]],
     for terms, view in views:
         arrays |= terms.arrays()
         known |= {array.name for array in view.arrays.values()}
-        figures |= {
-            f"{view.name}/units": units(view),
-            f"{view.name}/tokens": unit_over_tokens(view),
-            f"{view.name}/training": unit_over_training(view),
-            **{f"{view.name}/path.{state}": path(view, state) for state in view.paths},
-        }
+        figures |= gate_figures(view)
         layers.append(
             {
                 "name": view.name,

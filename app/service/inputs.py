@@ -41,6 +41,11 @@ class ModelInput:
         return self.batch.inputs[0][0]
 
 
+def read_input(run: AnyRun, text: str | None, index: int | None = None) -> ModelInput:
+    """A typed text or, if that is None, held-out example `index`."""
+    return held_out_input(run, index or 0) if text is None else input_from_text(run, text)
+
+
 def input_from_text(run: AnyRun, text: str) -> ModelInput:
     """A text in the vocabulary of the run's task; `InputError` if it cannot be read."""
     if isinstance(run, PretrainedRun):

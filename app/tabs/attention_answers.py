@@ -14,7 +14,7 @@ from app.figures.attention import one_head
 from app.figures.attention_view import AttentionView
 from app.figures.rollout import rollout
 from app.i18n import in_all_languages
-from app.routes.runs import InputRequest, exclusive_run, file_name, input_arrays, load_input
+from app.routes.runs import InputRequest, file_name, load_input
 from app.service import attention_arithmetic
 from app.service.array_store import array_store
 from app.service.attention_figures import exact_view, stack_views
@@ -22,6 +22,8 @@ from app.service.attention_focus import clearest_head, most_telling, strongest_c
 from app.service.bertviz_frame import MAX_NUMBERS
 from app.service.inputs import AnyRun, ModelInput
 from app.service.runs import run_registry
+from app.service.runs.input_arrays import input_arrays
+from app.service.runs.model_slots import exclusive_run
 from app.tabs.attention_plots import GROUPS, AttentionPlots, attention_plots
 from core import InputError
 from core.translatable import Text

@@ -13,12 +13,13 @@ from app.figures.attention_view import CHOSEN, AttentionView
 from app.figures.axes import shortened
 from app.figures.expressions import Affine, Choose, Clamp, Expression, Fill, Format, Sentences, State
 from app.figures.live import Live
-from app.routes.runs import file_name, input_arrays
+from app.routes.runs import file_name
 from app.service.attention_figures import attention_figures, stack_views
 from app.service.attention_stack import AttentionStack
 from app.service.bertviz_frame import MAX_LINES, VIEWS, drawable_layers, lines_needed
 from app.service.figure_payload import text_expression
 from app.service.runs import run_registry
+from app.service.runs.input_arrays import input_arrays
 from core.translatable import Text
 
 GROUPS = {

@@ -15,11 +15,13 @@ from app.components.page_state import Controls, Question, told
 from app.components.words import word
 from app.figures.expressions import Choose, Expression, Fill, Format, Sentences, State
 from app.i18n import in_all_languages
-from app.routes.runs import exclusive_run, input_arrays, load_input
+from app.routes.runs import load_input
 from app.service.checkpoints import checkpoint_runs
 from app.service.figure_payload import text_expression
 from app.service.inputs import input_from_text
 from app.service.runs import run_registry
+from app.service.runs.input_arrays import input_arrays
+from app.service.runs.model_slots import exclusive_run
 from app.service.similar_heads import N_BEST, Comparison, HeadProfiles, compare_heads, profile_heads
 from app.tabs.attention_answers import FAMILIES, Asked, asked_input, asked_keys, points_of
 from core.analysis.training_events import ROLE_THRESHOLD

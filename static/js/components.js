@@ -172,6 +172,8 @@ export function derived(element, props) {
 // What listeners in the page call: app/components/page_state.py. A control is not told its own value again: it may have
 // another by then.
 window.innerview = {
+  state,
+  set: (key, value) => set({ [key]: value }),
   move(value, key, identifier) {
     if (tied.has(identifier)) tied.get(identifier).last[key] = value;
     set({ [key]: value });

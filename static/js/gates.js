@@ -52,6 +52,8 @@ export function mountGates(parent) {
     const sorts = layer().sorts.map(({ value }) => value), first = begun !== `${state.run} ${state.recurrent_layer}`;
     if (first && state.sort === telling) set({ sort: (telling = TELLING.find((name) => sorts.includes(name))) }); // unless a person has chosen another
     if (!sorts.includes(state.sort)) set({ sort: "index" });
+    // at first the long problems, on which the cells differ as they are known to, if this run is among those that read them
+    if (state.gradientOf === null || (begun && begun.split(" ")[0] !== state.run)) set({ gradientOf: shown.gates.runs.long.includes(state.run) ? "long" : "input" });
     if (first) set({ unit: array("order").value(sorts.indexOf(state.sort), layer().points.indexOf(state.gate), 0) });
     begun = `${state.run} ${state.recurrent_layer}`;
   };

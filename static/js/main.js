@@ -15,7 +15,6 @@ const VIEWS = {
   timeline: mountTimeline,
   train: lazy("./train.js", "mountTrain"),
   gates: lazy("./gates.js", "mountGates"),
-  positions: lazy("./positions.js", "mountPositions"),
 };
 
 const words = Promise.all([loadWords(), followLanguage()]);

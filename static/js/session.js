@@ -96,6 +96,6 @@ function arrive(look, changes) {
   const recurrent = opening(look, changes.recurrent_layer ?? state.recurrent_layer), { recurrent_layer } = recurrent;
   const { points = [] } = look.recurrent_layers.find(({ name }) => name === recurrent_layer) ?? {}, gate = changes.gate ?? state.gate;
   shown.look = look;
-  set({ ...recurrent, ...changes, recurrent_layer, ...(points.length && !points.includes(gate) && { gate: "hidden", unit: 0 }) });
+  set({ lastStep: look.steps.at(-1), ...recurrent, ...changes, recurrent_layer, ...(points.length && !points.includes(gate) && { gate: "hidden", unit: 0 }) });
   show({ look });
 }

@@ -25,23 +25,15 @@ export const DEFAULTS = {
   gatesView: "units", // or "path", "gradient"
   through: "time", // or "training"
   pathOf: "hidden",
-  gradientOf: "input",
-  scheme: null, // of the Positions tab: which scheme; its options (d_model, …) come from the server
-  position: 5,
-  offset: 3,
-  pair: 1, // of dimensions
-  biasHead: 0,
-  sides: "two", // or "one": causal
-  ropeKey: "same", // as the query, or "other"
+  gradientOf: null, // "input", "long" or "untrained"
+  scheme: null, // of the Positions tab; its other keys begin with the values of their controls
+  schemeRun: null, // the run whose own scheme was opened
   ropeSeed: 0,
+  shuffleSeed: 0,
   positionPart: null, // which part of a trained model
-  tableView: "whole", // or "added": by training
   learnedSnapshot: null, // of a run shown in place of one without learned positions, or without buckets
   t5Snapshot: null,
   sentence: null, // read in two orders
-  wordOrder: "shuffle", // or "reverse"
-  shuffleSeed: 0,
-  modelScheme: "none", // of the model that reads it
   part: null, // id of the selected part of the Build tab's model
   partHead: 0, // which head of the activations at it
   recipe: { family: "lstm", task: "parity", variant: "default", model: {}, task_options: {}, training: {}, seed: 0 }, // to be trained next; only what differs from its variant
@@ -52,6 +44,7 @@ export const DEFAULTS = {
 
 export const state = {
   ...DEFAULTS,
+  lastStep: null, // of the run's training so far
   attentionOf: null, // run and input for which group, layer, head and cell were chosen
   hasTraining: true, // does what is looked at have a record of its training?
   long: false, // are exact maps and arithmetic asked for one head at a time?

@@ -12,13 +12,13 @@ from app.figures.attention import one_head
 from app.i18n import WORDS, in_all_languages
 from app.routes import router
 from app.routes.errors import add_error_handlers
-from app.routes.runs import input_arrays
 from app.service import attention_arithmetic
 from app.service.array_store import array_store
 from app.service.attention_figures import stack_views
 from app.service.attention_stack import GRID_SIDE, allocate_weights, tile_side, unit
 from app.service.inputs import held_out_input, input_from_text
 from app.service.runs import shipped
+from app.service.runs.input_arrays import input_arrays
 from app.service.snapshot_arrays import collect_arrays
 from app.tabs import attention_answers
 from app.tabs.attention_plots import attention_plots

@@ -1,5 +1,7 @@
 """The arrays of the Gates tab equal what the recurrent cells compute."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from fastapi.testclient import TestClient
 
 import core
 from app import payload
+from app.figures.gates_gradients import gradients, three_digits
 from app.i18n import WORDS
 from app.main import STATIC
 from app.routes import bundles, router
@@ -176,6 +179,27 @@ def test_gradients_are_autograds_own_and_do_not_end_at_0():
     _, long = payload.unpack(routes.packed_gradients("parity-rnn", None, None, "long"))
     log = long["layers.0.fwd"][-1]
     assert np.isfinite(log).all() and log[0] - log[-1] < -25  # 0 in float32
+
+
+def test_gradients_are_divided_by_the_last_on_which_the_loss_depends():
+    """No loss comes after the last character that a language model reads."""
+    run = run_registry.open_run("characters-gru").run
+    header, arrays = payload.unpack(routes.packed_gradients("characters-gru", "the ", None, "input"))
+    logs = arrays["layers.0.fwd"]
+    batch = input_from_text(run, "the ").batch
+    load_parameters(run.model, run.snapshots[-1].weights)
+    gradient = measures.gradient_through_time(run.model.eval(), batch)["layers.0.fwd.hidden"]
+    assert gradient[-1] == 0 and np.isnan(logs[:, -1]).all() and np.isfinite(logs[:, :-1]).all()
+    np.testing.assert_allclose(10 ** logs[-1, :-1], gradient[:-1], rtol=1e-3)
+    (line,) = gate_gradients.RunGradients("gru", header["steps"], {"layers.0.fwd": logs}).lines(header["steps"], None)
+    assert line.last == len(gradient) - 2
+    live = gradients([line], "input", list("|the "))
+    shown = live.at(snapshot=len(logs) - 1)
+    expected = gradient[:-1] / gradient[-2]
+    np.testing.assert_allclose(shown.data[0].y[:-1], expected, rtol=1e-3)
+    assert np.isnan(shown.data[0].y[-1]) and np.isfinite(shown.layout.yaxis.range).all()
+    sentence = live.sentence(snapshot=len(logs) - 1)
+    assert f"(position {line.last})" in sentence and three_digits(math.log10(expected[0])) in sentence
 
 
 def test_an_open_forget_gate_lets_the_gradient_through_and_an_rnn_does_not():

@@ -1,12 +1,10 @@
 """The arrays of the Positions tab, compared with formulas, with transformers, and with core."""
 
-import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from fastapi.testclient import TestClient
 from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 from transformers.models.roformer.modeling_roformer import (
     RoFormerSelfAttention,
@@ -16,20 +14,16 @@ from transformers.models.t5.modeling_t5 import T5Attention
 
 import core
 from app import payload
-from app.main import make_app
 from app.service import positions
+from app.service.array_store import array_store
 from app.service.experiments import extrapolation
 from app.service.positions import SLIDERS
 from app.service.runs import shipped
 from app.service.runs.shipped_introductions import INTRODUCTIONS
+from app.tabs.positions import fixed_schemes, scheme_of_run, trained_schemes
 from core import InputError
 from core.runs.run import Run, key_of
 from tests.words import chinese
-
-
-@pytest.fixture(scope="module")
-def client() -> TestClient:
-    return TestClient(make_app())
 
 
 @pytest.mark.parametrize("d_model, length", [(4, 8), (32, 64), (128, 128)])
@@ -180,33 +174,71 @@ def test_invalid_options_are_refused_in_both_languages(call):
     assert str(error.value).endswith(".") and chinese(error.value).endswith("。")
 
 
-def test_the_routes_send_what_the_functions_give(client):
-    facts = client.get("/api/positions").json()
-    assert facts["limits"]["d_model"] == {"low": 4, "high": 128, "default": 32, "step": 2}
-    assert facts["comparison"] == json.loads(extrapolation.PATH.read_text())
-    for route, options, compute in [
-        ("sinusoidal", {"d_model": 8, "length": 16}, positions.sinusoidal),
-        ("rope", {"d_head": 8, "length": 16, "seed": 2}, positions.rope),
-        ("alibi", {"n_heads": 6, "side": 9}, positions.alibi),
-        ("t5", {"n_buckets": 16, "max_distance": 40, "side": 9}, positions.t5),
-        ("none", {"text": "a b c a", "order": "reverse", "seed": 0}, positions.no_positions),
-        ("learned", {"run": "reverse-transformer"}, positions.learned),
-        ("t5-trained", {"run": "parity-rnn"}, positions.t5_trained),
-    ]:
-        answer = client.post(f"/api/positions/{route}", json=options)
-        assert answer.status_code == 200
-        header, sent = payload.unpack(answer.content)
-        own, arrays = compute(**options)
-        assert {name: header[name] for name in own} == json.loads(json.dumps(own)) and header["figures"]
-        assert sent.keys() >= arrays.keys()  # and what the figures derive from them
-        for name, array in arrays.items():
-            np.testing.assert_array_equal(sent[name], array)
+@pytest.mark.parametrize(
+    ("answer", "question", "compute", "options", "plots"),
+    [
+        (
+            fixed_schemes.sinusoidal,
+            {"position": 60, "pair": 1},
+            positions.sinusoidal,
+            {"d_model": 8, "length": 16},
+            3,
+        ),
+        (fixed_schemes.rope, {"position": 5}, positions.rope, {"d_head": 8, "length": 16, "seed": 2}, 4),
+        (fixed_schemes.alibi, {"biasHead": 0}, positions.alibi, {"n_heads": 6, "side": 9}, 3),
+        (trained_schemes.t5_buckets, {}, positions.t5, {"n_buckets": 16, "max_distance": 40, "side": 9}, 2),
+    ],
+)
+def test_events_show_what_the_functions_give(answer, question, compute, options, plots):
+    keys = {"ropeSeed" if name == "seed" else name: value for name, value in options.items()}
+    values = [value for value in answer({**question, **keys}) if value and "spec" in value]
+    assert len(values) == plots
+    _, sent = payload.unpack(array_store.get(values[0]["arrays"].removeprefix("api/arrays/")))
+    _, arrays = compute(**options)
+    same = [name for name in arrays if name in sent]
+    assert same
+    for name in same:
+        np.testing.assert_array_equal(sent[name], arrays[name])
 
 
-def test_an_error_reaches_the_page_as_a_sentence(client):
-    answer = client.post("/api/positions/sinusoidal", json={"d_model": 5, "length": 16})
-    assert answer.status_code == 422
-    assert answer.json()["problem"]["en"] == "d_model goes from 4 to 128 in steps of 2; 5 is not possible."
+def test_a_place_stays_within_what_is_shown():
+    question = {"d_model": 8, "length": 16, "position": 60, "pair": 9}
+    controls, position, pair, *_ = fixed_schemes.sinusoidal(question)
+    assert controls["state"] == {"position": 15, "pair": 3} and (position["maximum"], pair["maximum"]) == (15, 3)
+
+
+def test_another_run_opens_with_its_own_scheme():
+    question = {"run": "induction-gpt", "schemeRun": None}
+    controls, sentence = scheme_of_run(question, None)
+    assert controls["state"] == {"schemeRun": "induction-gpt", "scheme": "rope"} and sentence
+    assert scheme_of_run({**question, "schemeRun": "induction-gpt"}, "t5")[0]["state"] == {}
+    assert scheme_of_run({**question, "run": "parity-rnn"}, "t5")[0]["state"]["scheme"] == "t5"
+
+
+def test_trained_schemes_name_the_run_that_stands_in():
+    asked = {
+        "run": "parity-rnn",
+        "lastStep": 1,
+        "positionPart": None,
+        "biasHead": 9,
+        "learnedSnapshot": None,
+        "t5Snapshot": None,
+    }
+    controls, _, sentence, go, moment, *plots = trained_schemes.learned(asked)
+    header, _ = positions.learned("parity-rnn")
+    assert controls["state"] == {"positionPart": header["parts"][0], "learnedSnapshot": len(header["steps"]) - 1}
+    assert go["visible"] and moment["visible"] and "stand" not in str(sentence)
+    assert [list(plot["among"]) for plot in plots] == [header["parts"]] * 5
+    _, heads, *_ = trained_schemes.t5_bias(asked)
+    assert heads["state"]["biasHead"] == len(heads["choices"]["biasHead"]) - 1
+    own = trained_schemes.learned({**asked, "run": "reverse-transformer"})
+    assert not own[3]["visible"] and not own[4]["visible"]
+
+
+def test_refusals_are_sentences():
+    with pytest.raises(InputError) as error:
+        fixed_schemes.sinusoidal({"d_model": 5, "length": 16, "position": 0, "pair": 0})
+    assert str(error.value) == "d_model goes from 4 to 128 in steps of 2; 5 is not possible."
 
 
 def test_every_default_is_in_its_range():

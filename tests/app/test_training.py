@@ -14,9 +14,9 @@ from fastapi.testclient import TestClient
 
 import core
 from app.main import make_app
-from app.routes import train
 from app.service.build.option_titles import OPTION_TITLES
 from app.service.runs.job_service import JobSettings, job_service
+from app.service.training import job_start
 from app.service.training.menu import menu
 from app.service.training.requests import check_size
 from app.service.training.run_titles import run_lead, run_title
@@ -204,8 +204,8 @@ def start(client, seed: int, page: str) -> dict[str, Any]:
 
 
 def test_the_number_of_jobs_per_page_and_of_all_is_limited(client, monkeypatch):
-    monkeypatch.setattr(train, "MAX_JOBS_PER_PAGE", 2)
-    monkeypatch.setattr(train, "MAX_JOBS", 3)
+    monkeypatch.setattr(job_start, "MAX_JOBS_PER_PAGE", 2)
+    monkeypatch.setattr(job_start, "MAX_JOBS", 3)
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(lambda seed: start(client, seed, "one"), range(6)))
     keys = [answer["key"] for answer in answers if "key" in answer]

@@ -257,10 +257,8 @@ def test_any_token_stays_text_among_the_gates_and_in_positions(new_page):
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
     assert next(csv.reader(io.StringIO(download(page, ".gates-units"))))[-len(tokens) :] == tokens
     page.locator("#tab-positions-button").click()
-    page.locator("#positions [data-value=none]").first.click()
-    words = page.locator(
-        ".positions-panel:visible input[type=text], .positions-panel:visible input:not([type])"
-    ).first
+    page.locator(".positions-schemes label:has([value=none])").click()
+    words = page.locator("#positions-text textarea, #positions-text input")
     words.fill(" ".join(["</script><img", "src=x", "onerror=alert(1)>", "w" * 300, "🙂", "中文", "שלום"]))
     page.wait_for_timeout(900)
     assert page.locator(".view img, .view script").count() == 0

@@ -177,12 +177,12 @@ def test_a_click_chooses_unit_and_step_and_arrow_keys_do_too(new_page):
     order = [int(name.strip("\u2060")) for name in figure_data(page, ".gates-units")[0]["y"]]
     assert unit == order[16] and step == 6, "the unit in the middle row, not the 16th"
     expect(page.locator(".gates-equations h3")).to_contain_text(
-        f"Unit {unit} at token \u2068{TEXT.split()[step]}\u2069 ({step})"  # a token keeps its own direction
+        f"Unit {unit} at position {step}, token \u2068{TEXT.split()[step]}\u2069"  # a token keeps its own direction
     )
     page.locator(".gates-unit .plot").focus()
     page.keyboard.press("ArrowLeft")
     assert page_state(page, "s.state.time") == step - 1
-    expect(page.locator(".gates-equations h3")).to_contain_text(f"({step - 1})")
+    expect(page.locator(".gates-equations h3")).to_contain_text(f"position {step - 1},")
     page.keyboard.press("ArrowUp")
     assert page_state(page, "s.state.gate") == "cell"
     page.keyboard.press("ArrowDown")
@@ -342,6 +342,18 @@ def test_gradients_of_three_cells_in_one_picture(new_page):
     figure = ".gates-gradient"
     caption = page.locator(f"{figure} .caption")
     expect(caption).to_contain_text("LSTM", timeout=30_000)
+    assert "over 50 tokens" in caption.inner_text(), (
+        "at first the long problems, where gates carry the gradient farther"
+    )
+    reached = {}
+    for family in ("rnn", "gru", "lstm"):
+        _, arrays = payload.unpack(routes.packed_gradients(f"parity-{family}", None, None, "long"))
+        reached[family] = float(arrays["layers.0.fwd"][-1, 0] - arrays["layers.0.fwd"][-1, -1])
+        sentence = caption.inner_text().replace("\u00a0", " ")
+        assert f"{family.upper()} {three_digits(10 ** reached[family])}" in sentence, sentence
+    assert reached["rnn"] < reached["gru"] < reached["lstm"]
+    chip(page, WORD["gates.gradient_of.input"])
+    expect(caption).to_contain_text("read first")
     head, *lines = table(page, figure)
     assert head == ["name", "training_step", "position", "token", "gradient_norm", "relative_to_last_read"]
     assert list(dict.fromkeys(line[0] for line in lines)) == ["RNN", "GRU", "LSTM"]
@@ -370,6 +382,9 @@ def test_path_and_gradient_can_be_read_moved_by_keys_and_kept(new_page, run, siz
     page = open_gates(new_page, run, size)
     for view, name in (("path", "gates.view.path"), ("gradient", "gates.view.gradient")):
         chip(page, WORD[name])
+        if view == "gradient":
+            chip(page, WORD["gates.gradient_of.input"])
+            expect(page.locator(".gates-gradient .caption")).to_contain_text("read first")
         box = page.locator(f".gates-{view} .js-plotly-plot")
         expect(box).to_have_attribute("aria-label", re.compile(r"\d"))
         page.wait_for_timeout(300)

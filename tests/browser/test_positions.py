@@ -11,11 +11,12 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from app.i18n import WORDS
+from app.i18n import translate
 from app.service import positions
 from app.service.experiments import extrapolation
 from app.service.runs import shipped
 from app.service.runs.shipped_introductions import INTRODUCTIONS
+from app.tabs.positions.words import IDEAS, NAMES
 from core.layers.positions import Alibi, Rotary, Sinusoidal, t5_bucket
 from tests.browser.page_driver import choose_run, figure_data, open_app, page_state, wait_until
 from tests.browser.visual_checks import find_faults
@@ -34,12 +35,16 @@ def open_positions(new_page, *arguments, run: str | None = None) -> Page:
 
 
 def choose_scheme(page: Page, scheme: str) -> None:
-    page.locator(f".positions-schemes [data-value={scheme}]").click()
+    page.locator(f".positions-schemes label:has([value={scheme}])").click()
     expect(page.locator(".positions-panel:visible .caption:visible").first).not_to_be_empty()
 
 
+def choose(page: Page, value: str) -> None:
+    page.locator(f".positions-panel:visible label:has([value='{value}'])").click()
+
+
 def slide(page: Page, name: str, value: int) -> None:
-    slider = page.locator(f"[data-slider={name}]:visible")
+    slider = page.locator(f".slider-{name} [type=range]:visible")
     slider.evaluate(
         "(e, value) => { e.value = value; e.dispatchEvent(new Event('input', { bubbles: true })); }", value
     )
@@ -78,12 +83,13 @@ def caption(page: Page, figure: str) -> str:
 )
 def test_every_scheme_is_complete(new_page, size, theme, locale):
     page = open_positions(new_page, size, theme, locale)
-    words = WORDS[locale[:2]]
     SHOTS.mkdir(exist_ok=True)
     for scheme in SCHEMES:
         choose_scheme(page, scheme)
-        expect(page.locator(".positions-idea p").first).to_have_text(words[f"pos.idea.{scheme}"].replace("**", ""))
         panel = page.locator(".positions-panel:visible")
+        idea = translate(IDEAS[scheme], locale[:2]).replace("**", "")
+        expect(panel.locator(".positions-idea p", has_text=idea)).to_be_visible()
+        expect(panel.locator(".formula .katex-html").first).to_be_visible()
         for figure in panel.locator(".figure").all():
             expect(figure.locator("h3")).not_to_be_empty()
             expect(figure.locator(".caption")).not_to_be_empty()
@@ -120,12 +126,12 @@ def test_fixed_schemes_show_cores_numbers(new_page):
 
     choose_scheme(page, "t5")
     for sides, two_sided in (("one", False), ("two", True)):
-        page.locator(f".positions-panel:visible [data-value={sides}]").click()
+        choose(page, sides)
         offsets = torch.arange(-160, 161)
         np.testing.assert_array_equal(numbers(page, "t5-steps")[1][:, 0], t5_bucket(offsets, 32, 128, two_sided))
     assert "distances up to 7 have a bucket each" in caption(page, "t5-steps")
     slide(page, "max_distance", 12)
-    problem = page.locator(".positions-panel:visible .problem")
+    problem = page.locator(".positions-panel:visible .problem:visible")
     expect(problem).to_have_text("max_distance must be more than 16: so many distances have a bucket of their own.")
     slide(page, "n_buckets", 16)
     expect(problem).to_be_hidden()
@@ -143,7 +149,7 @@ def test_rope_rotates_in_the_page_without_a_request(new_page):
     slide(page, "offset", -6)
     click_point(page, ".rope-dials", trace=4, point=3)
     wait_until(page, "s.state.pair === 3")
-    page.locator(".positions-panel:visible [data-value=other]").click()
+    choose(page, "other")
     rotary = Rotary(64, 16)
     dials = figure_data(page, ".rope-dials")
     for hand, position in ((dials[3], 20), (dials[2], 14)):  # solid, dashed: centre, end, gap
@@ -162,12 +168,12 @@ def test_rope_rotates_in_the_page_without_a_request(new_page):
     expect(layer).to_contain_text("from position 63")
     tip = layer.text_content().replace("−", "-")
     assert f"from position 63: {score[63, 0]:.5f}" in tip and "from position 0:" not in tip
-    assert not [url for url in requests if "/api/" in url]
+    assert requests == []
 
 
 def test_learned_positions_follow_the_timeline(new_page):
     page = open_positions(new_page, run="reverse-transformer")
-    expect(page.locator(".positions-schemes .on")).to_have_text("Learned")
+    expect(page.locator(".positions-schemes .selected")).to_have_text("Learned")
     run = shipped.load("reverse-transformer").run
     name = "encoder.position_embedding.weight"
     page.locator("body").click(position={"x": 700, "y": 70})
@@ -191,30 +197,29 @@ def test_learned_positions_follow_the_timeline(new_page):
 def test_a_run_that_stands_in_is_named_and_has_its_own_moment(new_page):
     page = open_positions(new_page)
     choose_scheme(page, "learned")
-    origin = page.locator(".positions-controls:visible .positions-origin")
+    origin = page.locator(".positions-origin:visible")
     expect(origin).to_contain_text(str(INTRODUCTIONS["reverse-transformer"].title))
     slide(page, "snapshot", 0)
     expect(page.locator(".learned-table-now h3")).to_have_text("The table at step 0")
     origin.get_by_role("button").click()
     wait_until(page, "s.state.run === 'reverse-transformer'")
-    expect(origin).to_contain_text(WORDS["en"]["pos.learned.own"][:40])
+    expect(origin).to_contain_text("Read off the run you are looking at: drag")
+    expect(origin.get_by_role("button")).to_be_hidden()
 
 
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
 def test_without_positions_order_is_lost(new_page, locale):
     page = open_positions(new_page, (1440, 900), "light", locale)
     choose_scheme(page, "none")
-    with page.expect_response("**/api/positions/none"):
-        page.locator("#positions-text").fill("a b c d a")
-    for _ in range(50):  # the answer has come, its picture follows
-        if numbers(page, "none-map")[1].shape == (5, 5):
-            break
+    text = page.locator("#positions-text textarea, #positions-text input")
+    text.fill("a b c d a")
+    page.wait_for_function("document.querySelector('.none-map .js-plotly-plot').data[0].z.length === 5")
     _, arrays = positions.no_positions("a b c d a", "shuffle", 0)
     np.testing.assert_allclose(numbers(page, "none-map")[1], arrays["cosines"][0], atol=1e-5)
     np.testing.assert_allclose(numbers(page, "none-apart")[1][:, 0], arrays["apart"], atol=1e-5)
     assert re.search(r"10⁻[⁰¹²³⁴⁵⁶⁷⁸⁹]", caption(page, "none-map"))
-    page.locator("#positions-text").fill("alone")
-    problem = page.locator(".positions-panel:visible .problem")
+    text.fill("alone")
+    problem = page.locator(".positions-panel:visible .problem:visible")
     expect(problem).to_be_visible()
     assert any("\u4e00" <= c <= "\u9fff" for c in problem.inner_text()) == (locale == "zh-CN")
     assert numbers(page, "none-map")[1].shape == (5, 5), "the last readable words stay"
@@ -224,7 +229,7 @@ def test_the_effect_is_that_of_the_trained_runs(new_page):
     page = open_positions(new_page)
     facts = extrapolation.comparison()
     names, shares = numbers(page, "positions-effect")
-    assert names[1:] == [WORDS["en"][f"pos.scheme.{one['scheme']}"] for one in facts["schemes"]]
+    assert names[1:] == [str(NAMES[one["scheme"]]) for one in facts["schemes"]]
     np.testing.assert_allclose(shares, np.mean([one["accuracy"] for one in facts["schemes"]], axis=1).T, atol=1e-6)
     choose_scheme(page, "sinusoidal")
     mine = next(one for one in facts["schemes"] if one["scheme"] == "sinusoidal")
@@ -271,8 +276,9 @@ def test_names_take_the_places_nearest_to_their_lines(new_page):
 def test_the_alibi_formula_names_heads_as_the_pictures_do(new_page):
     page = open_positions(new_page)
     choose_scheme(page, "alibi")
-    formula = page.locator(".positions-idea .formula").inner_text()
-    assert "−8(h+1)/H" in formula and "h = 0 … H−1" in formula
+    formula = page.locator(".positions-panel:visible .formula annotation").text_content()
+    assert "2^{-8(h+1)/H}" in formula and r"h = 0 \dots H-1" in formula
+    assert "heads h from 0 to H minus 1" in page.locator(".positions-panel:visible .only-spoken").inner_text()
     _, numbers_found = numbers(page, "alibi-slopes")
     np.testing.assert_allclose(numbers_found[:, 0], [2 ** (-8 * (h + 1) / 8) for h in range(8)], rtol=1e-6)
     slide(page, "n_heads", 12)
@@ -284,7 +290,7 @@ def test_the_alibi_formula_names_heads_as_the_pictures_do(new_page):
 
 def test_the_chosen_head_of_a_trained_t5_stands_out(new_page):
     page = open_positions(new_page, run="reverse-t5")
-    page.locator(".t5-bias [data-value='5']").click()
+    choose(page, "5")
     heads = page.locator(".t5-bias .annotation-text")
     expect(heads.filter(has_text="head 5")).to_have_css("font-weight", "700")
     assert [one["line"]["width"] for one in figure_data(page, ".t5-bias")] == [1.6] * 5 + [4] + [1.6] * 2

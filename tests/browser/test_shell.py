@@ -57,9 +57,9 @@ def test_looks_right_everywhere(new_page, size, theme, locale, runs):
 
 def wait_for_tab(page, tab: str) -> None:
     """Until the tab has drawn its figures for this run, or says that it has none."""
-    panel = page.locator(f".view-{tab}")
+    panel = page.locator(f"#tab-{tab}")
     expect(panel.locator(".caption:visible, .nothing:visible .chip").first).not_to_be_empty(timeout=40_000)
-    expect(panel.locator(".waiting:visible, .positions-panel > .nothing:visible")).to_have_count(0, timeout=40_000)
+    expect(panel.locator(".waiting:visible")).to_have_count(0, timeout=40_000)
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 200)))")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import core
@@ -14,6 +15,7 @@ from core.architecture.anatomy import Anatomy
 from core.config.families import CONFIGS, Config, EncoderDecoderConfig
 from core.translatable import Text, verbatim
 
+MAX_OPTIONS_CHARACTERS = 4_000
 MAIN_OPTIONS = (  # shown first, in this order
     "n_layers", "n_heads", "d_model", "d_ff", "cell", "d_embed", "d_hidden", "vocab_size", "attention", "position",
     "norm_placement", "activation", "bidirectional", "tie_embeddings", "head",
@@ -40,6 +42,13 @@ def main_options(family: str) -> list[str]:
 def family_help(family: str) -> core.Text:
     """Falls back to the name of the family."""
     return FAMILY_HELP.get(family, verbatim(family))
+
+
+def checked_config(family: str, options: dict[str, Any]) -> Config:
+    """The configuration of a family or a preset with some options changed."""
+    if len(json.dumps(options)) > MAX_OPTIONS_CHARACTERS:
+        raise core.InputError("These are too many options.")
+    return core.configure(family, **options)
 
 
 def plan(config: Config, time: int, target_time: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from core.capture.tape import Keep, Tape
 from core.config.options import Option
 from core.decoding import Decoding, GenerationResult, TokenChoice, can_generate, generate_with_scores
 from core.decoding.filters import process_logits
+from core.decoding.strategies import ChoiceCallback
 from core.models import Output, is_encoder_decoder
 from core.runs.pretrained_run import PretrainedRun, SpecialTokens
 from core.runs.run import Run
@@ -151,6 +152,32 @@ def _source_length(task: Task) -> int:
     return int(task.evaluation(1).source_lengths[0])
 
 
+@dataclass(frozen=True)
+class GeneratedTexts:
+    """Texts as token ids, end token included, the best first; their log-likelihoods; and what they were written with."""
+
+    model: nn.Module
+    options: Decoding
+    texts: list[list[int]]
+    scores: list[float]
+
+
+def write_texts(
+    run: AnyRun, prompt: Prompt, step: int, how: Mapping[str, Any], watch: ChoiceCallback | None = None
+) -> GeneratedTexts:
+    """What a run writes after the prompt, with the weights of the snapshot at a step; `how`: options of `Decoding`."""
+    model = model_at_step(run, step)
+    for option in decoding_options():
+        option.check(how.get(option.name, option.default))
+    options = Decoding.make(**how)
+    lengths = prompt.lengths if is_encoder_decoder(model) else None
+    special_tokens = prompt.special_tokens
+    result = generate_with_scores(
+        model, prompt.ids, lengths, watch=watch, **asdict(special_tokens), **options.to_dict()
+    )
+    return GeneratedTexts(model, options, trim_texts(result, special_tokens), result.scores.tolist())
+
+
 @torch.no_grad()
 def write(
     run: AnyRun,
@@ -164,22 +191,15 @@ def write(
 
     on_tokens: called with the text so far whenever a token has been chosen; of a beam search, with its best beam.
     """
-    model, trace = model_at_step(run, step), DecodeTrace()
+    trace = DecodeTrace()
 
     def watch(choice: TokenChoice) -> None:
         trace(choice)
         if on_tokens is not None:
             on_tokens(run.task.show(trace.text))
 
-    for option in decoding_options():
-        option.check(how.get(option.name, option.default))
-    options = Decoding.make(**how)
-    lengths = prompt.lengths if is_encoder_decoder(model) else None
-    special_tokens = prompt.special_tokens
-    result = generate_with_scores(
-        model, prompt.ids, lengths, watch=watch, **asdict(special_tokens), **options.to_dict()
-    )
-    texts = trim_texts(result, special_tokens)
+    generated = write_texts(run, prompt, step, how, watch)
+    model, options, texts = generated.model, generated.options, generated.texts
     steps = trace.steps or replay_distributions(model, prompt, texts[0], options)
     with core.capture(model, "*.weights", "*layers.*", keep=keep_choices(model, prompt, texts[0])) as tape:
         forward(model, prompt, texts[0])
@@ -188,7 +208,7 @@ def write(
         "read": run.task.show(prompt.tokens),
         "texts": [
             {"tokens": run.task.show(text), "score": score}
-            for text, score in zip(texts, result.scores.tolist(), strict=True)
+            for text, score in zip(texts, generated.scores, strict=True)
         ],
         "right": None if prompt.expected is None else run.task.show(prompt.expected),
         "tokens": token_names(run, steps, trace.tree),

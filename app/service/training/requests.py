@@ -14,6 +14,7 @@ from app.service.training.uploaded_files import task_from_file
 from core import ConfigError, Text
 from core.analysis import costs
 from core.config.families import CONFIGS, Config, TransformerConfig
+from core.errors import unknown_name
 from core.jobs.worker.probe import stream_prompt
 from core.layers.task_heads.heads import IGNORE
 from core.models import configure
@@ -42,6 +43,33 @@ class TrainRequest:
     training: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     file: Mapping[str, str] | None = None  # name and text, or name and digest of a file sent before
+
+
+def request_of_options(
+    family: str, task: str, options: Mapping[str, Any], variant: str | None, seed: int
+) -> TrainRequest:
+    """A request whose options, of the model, the task or the training, are given together by name.
+
+    Without a variant, that of the usual recipe, where there is one.
+    """
+    for option, name, names in (("family", family, CONFIGS), ("task", task, TASKS)):
+        if name not in names:
+            raise _unknown_choice(option, name, names)
+    if variant is None and "default" in RECIPES.get((family, task), {}):
+        variant = "default"
+    known = {
+        "task_options": [option.name for option in TASKS[task].make().options()],
+        "model": [option.name for option in CONFIGS[family].options()],
+        "training": [option.name for option in Training.options()],
+    }
+    parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+    for name, value in options.items():
+        part = next((part for part, names in known.items() if name in names), None)
+        if part is None:
+            names = [one for options in known.values() for one in options if one not in SIZES_FROM_TASK]
+            raise unknown_name(name, value, Text("no part of the recipe has this option."), names, name)
+        parts[part][name] = value
+    return TrainRequest(family, task, variant, **parts, seed=seed)
 
 
 def recipe_from_request(request: TrainRequest) -> Recipe:
@@ -225,4 +253,5 @@ __all__ = [
     "option_differences",
     "parameter_count",
     "recipe_from_request",
+    "request_of_options",
 ]

@@ -17,12 +17,12 @@ from app.figures.diagram_drawing import Words
 from app.figures.diagram_layout import walk_parts
 from app.i18n import translate
 from app.routes.build import shown_diagram
-from app.routes.runs import MODEL_SLOTS
 from app.service.build import activations, costs, model_plan
 from app.service.build.part_html import first_point, part_html
 from app.service.build.requests import BuildQuestion, ConfigBody, DiagramBody, PlanBody
 from app.service.build.to_train import RecipeChoice, model_to_train, recipe_to_train
 from app.service.runs import run_registry
+from app.service.runs.model_slots import MODEL_SLOTS
 from core import ConfigError, InputError, Text
 from core.config.families import Config
 

@@ -7,8 +7,8 @@ from typing import Any
 import gradio as gr
 
 from app.i18n import TRANSLATIONS, translate
-from app.routes.runs import MODEL_SLOTS
 from app.service.build.layer_table import layer_caption, layer_table
+from app.service.runs.model_slots import MODEL_SLOTS
 from core.analysis.layer_costs import LayerCost, compare_layers
 from core.translatable import Text
 

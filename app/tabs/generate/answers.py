@@ -8,10 +8,11 @@ import gradio as gr
 
 from app.components.live_plot import LivePlot, plot_values
 from app.components.words import chips, word
-from app.routes.runs import exclusive_run, load_input
+from app.routes.runs import load_input
 from app.service.generation import answers
 from app.service.generation.result import Result
 from app.service.runs import run_registry
+from app.service.runs.model_slots import exclusive_run
 from app.tabs.generate.asked import Asked
 from core.translatable import Text
 
@@ -65,7 +66,7 @@ class Answers:
         self.plots.setdefault(form, {})[name] = LivePlot(classes=classes)
 
     @property
-    def controls(self) -> dict[str, Component]:
+    def controls(self) -> dict[str, Any]:
         """By key of the page's state."""
         return {"scoresAs": self.scores_as, "spanKind": self.span_kind, "masks": self.masks}
 

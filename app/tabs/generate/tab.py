@@ -16,9 +16,10 @@ from app.figures.beam_tree import WRITTEN
 from app.figures.expressions import State
 from app.figures.training_example import training_example
 from app.i18n import in_all_languages
-from app.routes.runs import exclusive_run, file_name
+from app.routes.runs import file_name
 from app.service.generation.training_example import describe_example
 from app.service.runs import run_registry
+from app.service.runs.model_slots import exclusive_run
 from app.service.runs.shipped_introductions import INTRODUCTIONS
 from app.tabs.generate.answers import Answers
 from app.tabs.generate.asked import KEYS, Asked

@@ -78,7 +78,7 @@ class Way:
         self.strategy.change(None, [self.strategy], only, js=f"(strategy) => {shown}", api_visibility="private")
 
     @property
-    def controls(self) -> dict[str, gr.components.Component]:
+    def controls(self) -> dict[str, Any]:
         """By key of the page's state."""
         return {self.key("strategy"): self.strategy, **{self.key(name): one for name, one in self.options.items()}}
 

@@ -18,11 +18,11 @@ from app.components.words import word
 from app.figures.beam_tree import ALL, WRITTEN
 from app.figures.expressions import Format
 from app.figures.tokens import seen
-from app.routes.runs import exclusive_run
 from app.service.generation import generation
 from app.service.generation.result import Result
 from app.service.lru_cache import LRUCache
 from app.service.runs import run_registry
+from app.service.runs.model_slots import exclusive_run
 from app.tabs.generate.asked import Asked
 from app.tabs.generate.way import OPTIONS, SHARED, Way, option_control, option_problem
 from app.tabs.generate.way_plots import NextTokenPlots, TreePlot, way_values
@@ -57,7 +57,7 @@ class Writer:
         self.trees = [TreePlot(way.side) for way in self.ways]
 
     @property
-    def controls(self) -> dict[str, gr.components.Component]:
+    def controls(self) -> dict[str, Any]:
         """By key of the page's state."""
         return {**self.shared, **{key: control for way in self.ways for key, control in way.controls.items()}}
 

@@ -6,10 +6,9 @@ import time
 import pytest
 import torch
 
-from app.routes import runs
 from app.service.checkpoints import checkpoint_runs
 from app.service.checkpoints.checkpoint_cache import MAX_FINISHED_LOADS, CheckpointCache, LoadStopped
-from app.service.runs import run_registry
+from app.service.runs import model_slots, run_registry
 from core import InputError
 from core.runs.pretrained_run import PretrainedRun
 from tests.app.checkpoints import small_checkpoints
@@ -71,9 +70,9 @@ def test_while_one_is_loaded_other_requests_are_answered(client, monkeypatch):
         for thread in clients:
             thread.start()
         time.sleep(0.1)
-        acquired = [runs.MODEL_SLOTS.acquire(timeout=0.1) for _ in range(2)]
+        acquired = [model_slots.MODEL_SLOTS.acquire(timeout=0.1) for _ in range(2)]
         for _ in range(sum(acquired)):
-            runs.MODEL_SLOTS.release()
+            model_slots.MODEL_SLOTS.release()
         for thread in clients:
             thread.join()
     assert acquired == [True, True], "a request that waits for a checkpoint holds no slot"
