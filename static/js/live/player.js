@@ -158,7 +158,7 @@ export class LiveFigure {
   resize() {
     if (!this.Plotly) return this.paintPoster();
     if (this.undrawn) return void (this.drawn = this.draw());
-    if (this.plot.clientWidth && this.size().width !== this.plot._fullLayout?.width) {
+    if (this.plot.clientWidth && this.plot._fullLayout && this.size().width !== this.plot._fullLayout.width) {
       this.Plotly.relayout(this.plot, this.size()).then(() => {
         this.move(WIDTH);
         this.fit();
